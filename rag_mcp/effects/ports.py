@@ -1,0 +1,111 @@
+"""What the shell needs of the world. Adapters implement these; tests and users may as well.
+
+A vector crosses these borders as bytes: `dim` little-endian float32 numbers of Euclidean norm 1. A `rid`
+is the 32-hex-digit name of one distinct vector. Ports do not raise for what a user's disk may do to them:
+they return `Failure(sentence or value)`. What they do raise is a bug.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from returns.result import Result
+
+from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.values import Listing, Unreadable
+
+Checkpoint = Callable[[str], None]
+"""Called with the name of the effect that is about to be, or was just, done. Tests pull the plug here."""
+
+
+class Corpus(Protocol):
+    """A folder of documents."""
+
+    @property
+    def root(self) -> str:
+        """Absolute path of the folder, links resolved."""
+
+    def look(self) -> Listing:
+        """Walk, read and hash. What is amiss is in the listing; a missing root is a gap at ""."""
+
+    def read(self, path: str) -> Result[bytes, Unreadable]:
+        """The bytes of one file, by the rules of `look`: a regular file below the root, links refused."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Loads its files at the first `measure` (tokenizer) and `embed` (weights)."""
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Known without loading anything heavy."""
+
+    def measure(self, texts: Sequence[str]) -> Sequence[int]:
+        """Token counts of texts, special tokens not included."""
+
+    def embed(self, texts: Sequence[str]) -> Sequence[bytes]:
+        """One vector for each document text, in order; the document prefix is put in front here."""
+
+    def embed_query(self, text: str) -> bytes:
+        """The vector of a question; the query prefix is put in front here."""
+
+
+class OpenIndex(Protocol):
+    """One generation, open for reading; safe to use from several threads."""
+
+    def query(self, vector: bytes, n: int) -> Sequence[tuple[str, float]]:
+        """Up to n (rid, cosine similarity), best first."""
+
+    def close(self) -> None:
+        """Release files, memory and lease; idempotent."""
+
+
+class VectorIndex(Protocol):
+    """A tree of immutable generations, each a folder named `gen-NNNNNN`; derived, hence disposable."""
+
+    def evidence(self, folder: str) -> str | None:
+        """A fingerprint of a finished generation in about a millisecond, without numpy or a vendor.
+
+        None when it is missing or unreadable. Reading does not change it; a foreign write or a changed file
+        size does. Creates nothing.
+        """
+
+    def slots(self, folder: str) -> int:
+        """Places the generation holds, deleted ones included; 0 when it cannot be told."""
+
+    def preflight(self, folder: str, want: Iterable[str], vectors: Mapping[str, bytes] | None) -> str | None:
+        """Why a finished generation is unfit, or None. Loads no native vendor code."""
+
+    def write(
+        self,
+        base: str | None,
+        number: int,
+        gone: Sequence[str],
+        new: Sequence[str],
+        vectors: Mapping[str, bytes],
+        want: Sequence[str],
+        checkpoint: Checkpoint,
+    ) -> Result[str, str]:
+        """Build generation `number`: clone `base` (or start empty), drop `gone`, add `new`, flush, close,
+        check it against `want` and `vectors` (all of want), sync, rename. The folder's name, or why not.
+
+        Checkpoints: "cloned", "written", "flushed", "synced", "renamed".
+        """
+
+    def next_number(self) -> int:
+        """One more than the greatest number any folder in the tree carries, unfinished ones included."""
+
+    def collect(self, keep: Sequence[str]) -> None:
+        """Remove unfinished folders, and every generation not in `keep` that no reader holds."""
+
+    def open(self, folder: str, evidence: str) -> Result[OpenIndex, str]:
+        """Open for reading if the evidence still agrees."""
+
+
+class Exact(Protocol):
+    """All vectors of one snapshot in memory, scanned without approximation."""
+
+    def query(self, vector: bytes, n: int, allowed: Iterable[str] | None = None) -> Sequence[tuple[str, float]]:
+        """Up to n (rid, cosine similarity), best first; ties by rid. `allowed` confines the scan."""
+
+
+Scan = Callable[[Sequence[tuple[str, bytes]]], Exact]
+"""Makes an exact index of (rid, vector) pairs."""

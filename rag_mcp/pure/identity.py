@@ -1,0 +1,82 @@
+"""What an index was made by, as a value; and the table from "what changed" to "what is redone".
+
+    embedder          every content key is embedded anew, and a new index is built beside the old one
+    reader, chunker   files are cut again; equal keys keep their vectors
+    metadata          rows are rewritten; nothing is embedded
+
+Each stored file carries the digests of its own recipe and labels, so a run that was killed half-way
+through such a change leaves files that say for themselves what is still to do.
+"""
+
+import hashlib
+import json
+
+from attrs import asdict, frozen
+
+READER_VERSION = 1
+CHUNKER_VERSION = 1
+CURRENT_METADATA_VERSION = 1
+
+
+def digest_of(*parts: object) -> str:
+    """32 hex digits that stand for the JSON form of `parts`."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@frozen
+class EmbedderIdentity:
+    """Everything that makes two vectors comparable. Hashes are SHA-256 in hex, "" where there is no file."""
+
+    name: str
+    weights: str
+    tokenizer: str
+    dim: int
+    pooling: str
+    query_prefix: str
+    document_prefix: str
+    max_tokens: int
+
+    @property
+    def fingerprint(self) -> str:
+        """32 hex digits; equal exactly when all fields are."""
+        return digest_of(asdict(self))
+
+
+@frozen
+class Chunking:
+    """Parameters of the chunker, in tokens of the embedder; `budget` None means the embedder's window."""
+
+    budget: int | None = None
+    floor: float = 0.5
+
+
+@frozen
+class Labelling:
+    """Settings of document metadata: where hand-over notes are mirrored, and their names."""
+
+    mirror_dir: str = "context/"
+    mirror_basenames: tuple[str, ...] = ("handoff.md", "active.md", "resume.md")
+
+
+@frozen
+class RunIdentity:
+    """What a run would make; compared with what the record says was made."""
+
+    embedder: EmbedderIdentity
+    chunking: Chunking = Chunking()
+    labelling: Labelling = Labelling()
+    reader_version: int = READER_VERSION
+    chunker_version: int = CHUNKER_VERSION
+    metadata_version: int = CURRENT_METADATA_VERSION
+
+    @property
+    def recipe(self) -> str:
+        """Digest of all that decides how a file is cut, the embedder's tokenizer and window included."""
+        cut_by = (self.embedder.tokenizer, self.embedder.max_tokens, self.embedder.document_prefix)
+        return digest_of(self.reader_version, self.chunker_version, asdict(self.chunking), cut_by)
+
+    @property
+    def labels(self) -> str:
+        """Digest of all that decides a row's metadata."""
+        return digest_of(self.metadata_version, asdict(self.labelling))

@@ -1,0 +1,94 @@
+"""The nouns of the project: what was seen, what was read, what was cut.
+
+Paths are corpus-relative, with forward slashes, exactly as the file system spells them (no Unicode
+normalisation: two spellings are two files wherever the file system says so). Lines count from 1.
+"""
+
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+Measure = Callable[[Sequence[str]], Sequence[int]]
+"""Token counts of texts, special tokens not included; one number for each text, in order."""
+
+
+@frozen
+class Sighting:
+    """A regular file that was read: SHA-256 (hex) of its bytes and their number."""
+
+    path: str
+    digest: str
+    size: int
+
+
+@frozen
+class Unreadable:
+    """A file that is there and whose text could not be had; what is known of it is kept."""
+
+    path: str
+    why: str
+
+
+@frozen
+class Excluded:
+    """A file or folder (path ends in "/") that was seen and left out by a rule."""
+
+    path: str
+    why: str
+
+
+@frozen
+class Gap:
+    """A folder ("" is the root) below which the look did not reach; nothing is known of what lies there."""
+
+    path: str
+    why: str
+
+
+@frozen
+class Listing:
+    """One look at a corpus. Each tuple is sorted by path and no path occurs twice."""
+
+    root: str
+    sightings: tuple[Sighting, ...] = ()
+    unreadables: tuple[Unreadable, ...] = ()
+    excluded: tuple[Excluded, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+
+@frozen
+class Chunk:
+    """A passage: `text` is `source[start:end]` of the decoded file, on lines start_line to end_line (from 1).
+
+    `crumb` stands in front of the text in what is embedded; `key` (32 hex digits) hashes exactly that;
+    `tokens` is its length in tokens with crumb, without special tokens. `ordinal` counts from 0 in the file.
+    """
+
+    ordinal: int
+    key: str
+    text: str
+    start: int
+    end: int
+    start_line: int
+    end_line: int
+    heading: str | None
+    heading_path: tuple[str, ...]
+    crumb: str
+    tokens: int
+
+
+@frozen
+class Document:
+    """A file, read and cut. `title` is None where the file names none; warnings are sentences."""
+
+    path: str
+    digest: str
+    size: int
+    title: str | None
+    doc_class: str
+    chunks: tuple[Chunk, ...]
+    warnings: tuple[str, ...] = ()
+
+
+Prepared = Document | Unreadable
+"""What reading one file gave."""
