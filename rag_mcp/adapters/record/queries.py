@@ -1,0 +1,74 @@
+"""What planning asks of a record, the same for the writer and for a reader's snapshot."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+
+from rag_mcp.adapters.record import rows as lay
+from rag_mcp.adapters.record.schema import translated
+from rag_mcp.effects.record import Pointer
+from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.manifest import Belief, IndexSeen, RowsSeen
+
+
+class PlanningReads:
+    """Implements `effects.record.Known` over a connection."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def pointer(self) -> Pointer | None:
+        """What is current, or None before the first commit."""
+        with translated():
+            return lay.read_pointer(self._db)
+
+    def belief(self) -> Belief:
+        """Manifest, evidence of rows, vectors and keywords, and what the pointer says of the index."""
+        with translated():
+            return _belief(self._db)
+
+    def known(self, embedder: EmbedderIdentity, keys: Iterable[str]) -> frozenset[str]:
+        """The content keys that have a cached vector of this embedder."""
+        found: set[str] = set()
+        with translated():
+            number = embedder_number(self._db, embedder)
+            for page in lay.pages(keys):
+                sql = (
+                    "select key from contents c where embedder = ? and exists (select 1 from vectors v where"
+                    f" v.rid = c.rid) and key in ({lay.marks(len(page))})"
+                )
+                found.update(key.hex() for (key,) in self._db.execute(sql, [number, *map(bytes.fromhex, page)]))
+        return frozenset(found)
+
+    def keys_of(self, paths: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """The content keys of the stored rows of each path, in order."""
+        sql = "select key from rows where path = ? order by ordinal"
+        with translated():
+            return {path: tuple(key.hex() for (key,) in self._db.execute(sql, [path])) for path in paths}
+
+
+def embedder_number(db: sqlite3.Connection, embedder: EmbedderIdentity) -> int:
+    """The number that stands for an embedder in `contents`; 0, which no row has, where it is unknown."""
+    row = db.execute("select id from embedders where fingerprint = ?", [embedder.fingerprint]).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _belief(db: sqlite3.Connection) -> Belief:
+    pointer = lay.read_pointer(db)
+    evidence = db.execute("select path, count(*), sum(mark) from rows group by path")
+    vectorless = db.execute(
+        "select distinct path from rows where rid is null or not exists"
+        " (select 1 from vectors v where v.rid = rows.rid)"
+    )
+    (vectors,) = db.execute("select count(distinct rid) from rows").fetchone()
+    (rows,) = db.execute("select count(*) from rows").fetchone()
+    (indexed,) = db.execute("select count(*) from keywords_docsize").fetchone()
+    return Belief(
+        generation=pointer.generation if pointer else 0,
+        root=pointer.root if pointer else None,
+        fingerprint=pointer.embedder.fingerprint if pointer else None,
+        entries=lay.read_entries(db),
+        rows={path: RowsSeen(count, mark) for path, count, mark in evidence},
+        vectorless=frozenset(path for (path,) in vectorless),
+        keywords_sound=rows == indexed,
+        index=IndexSeen(pointer.folder, pointer.evidence, None, vectors) if pointer else IndexSeen(vectors=vectors),
+    )

@@ -1,0 +1,165 @@
+"""How rows, entries and pointers lie in the tables, and how they are read back."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+from attrs import asdict
+
+from rag_mcp.effects.record import Pointer
+from rag_mcp.pure.citations import Row
+from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.manifest import Entry, RowsSeen, row_mark
+from rag_mcp.pure.values import Chunk
+
+T = TypeVar("T")
+PAGE = 500  # bound parameters of one statement; SQLite allows 32,766
+
+ROW_COLUMNS = (
+    'path, ordinal, mark, key, rid, "start", "end", start_line, end_line, heading_path, crumb, text, doc_class'
+)
+
+
+def pages(items: Iterable[T], size: int = PAGE) -> Iterator[list[T]]:
+    """The items in lists of at most `size`."""
+    rest = iter(items)
+    while page := list(islice(rest, size)):
+        yield page
+
+
+def marks(count: int) -> str:
+    """Placeholders for `count` parameters."""
+    return ",".join("?" * count)
+
+
+def row_values(path: str, chunk: Chunk, doc_class: str) -> tuple[Any, ...]:
+    """One row, in the order of ROW_COLUMNS; its vector is named later."""
+    return (
+        path,
+        chunk.ordinal,
+        row_mark(path, chunk, doc_class),
+        bytes.fromhex(chunk.key),
+        None,
+        chunk.start,
+        chunk.end,
+        chunk.start_line,
+        chunk.end_line,
+        json.dumps(chunk.heading_path),
+        chunk.crumb,
+        chunk.text,
+        doc_class,
+    )
+
+
+def chunk_of(row: sqlite3.Row) -> Chunk:
+    """A stored row as a chunk; `tokens` is not stored."""
+    heading_path = tuple(json.loads(row["heading_path"]))
+    return Chunk(
+        ordinal=row["ordinal"],
+        key=row["key"].hex(),
+        text=row["text"],
+        start=row["start"],
+        end=row["end"],
+        start_line=row["start_line"],
+        end_line=row["end_line"],
+        heading=heading_path[-1] if heading_path else None,
+        heading_path=heading_path,
+        crumb=row["crumb"],
+        tokens=0,
+    )
+
+
+def cited_row(row: sqlite3.Row) -> Row:
+    """A stored row, joined with its file's digest, as a search reads it."""
+    chunk = chunk_of(row)
+    return Row(
+        rid=row["rid"].hex(),
+        key=chunk.key,
+        source=row["path"],
+        ordinal=chunk.ordinal,
+        heading=chunk.heading,
+        heading_path=chunk.heading_path,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        start=chunk.start,
+        end=chunk.end,
+        text=chunk.text,
+        doc_class=row["doc_class"],
+        digest=row["digest"] or "",
+    )
+
+
+def entry_values(entry: Entry) -> tuple[Any, ...]:
+    """One line of `files`."""
+    return (
+        entry.path,
+        entry.digest,
+        entry.size,
+        entry.recipe,
+        entry.labels,
+        entry.rows.count,
+        entry.rows.mark,
+        entry.title,
+        entry.doc_class,
+        json.dumps(entry.warnings),
+    )
+
+
+def read_entries(connection: sqlite3.Connection) -> dict[str, Entry]:
+    """The manifest."""
+    rows = connection.execute(
+        "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings from files"
+    )
+    return {
+        path: Entry(
+            path, digest, size, recipe, labels, RowsSeen(count, mark), title, doc_class, _warnings(warnings)
+        )
+        for path, digest, size, recipe, labels, count, mark, title, doc_class, warnings in rows
+    }
+
+
+def _warnings(stored: str) -> tuple[str, ...]:
+    return () if stored == "[]" else tuple(json.loads(stored))
+
+
+def read_pointer(connection: sqlite3.Connection) -> Pointer | None:
+    """The current pointer, None before the first commit."""
+    row = connection.execute(
+        "select generation, token, root, embedder, folder, evidence, vectors, finished from pointer"
+    ).fetchone()
+    if row is None:
+        return None
+    generation, token, root, embedder, folder, evidence, vectors, finished = row
+    identity = EmbedderIdentity(**json.loads(embedder))
+    return Pointer(generation, token, root, identity, folder, evidence, vectors, finished)
+
+
+def pointer_values(pointer: Pointer) -> tuple[Any, ...]:
+    """The one line of `pointer`."""
+    return (
+        1,
+        pointer.generation,
+        pointer.token,
+        pointer.root,
+        json.dumps(asdict(pointer.embedder)),
+        pointer.folder,
+        pointer.evidence,
+        pointer.vectors,
+        pointer.finished,
+    )
+
+
+def keyword_values(row_id: int, title: str | None, chunk: Chunk) -> tuple[Any, ...]:
+    """What the keyword index is told of a row, when it comes and, word for word, when it goes."""
+    return (row_id, title or "", " ".join(chunk.heading_path), chunk.text)
+
+
+def read_vectors(connection: sqlite3.Connection, rids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """(rid, vector) of those that are there."""
+    for page in pages(rids):
+        found = connection.execute(
+            f"select rid, vector from vectors where rid in ({marks(len(page))})", [bytes.fromhex(r) for r in page]
+        )
+        yield from ((rid.hex(), vector) for rid, vector in found)

@@ -1,0 +1,136 @@
+"""Tables of `record.sqlite3`, and how a connection to one is opened, made and distrusted.
+
+WAL, one writer. `application_id` says that a file is ours, `user_version` which shape it has. Content keys and
+rids are 16-byte blobs. `keywords` keeps no text of its own (content=''): its rows are taken out by giving it
+the very words that were put in, which the rows hold.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rag_mcp.effects.record import RecordDamaged, RecordForeign, RecordUnavailable
+
+APPLICATION_ID = 0x7261674D
+SCHEMA_VERSION = 1
+FILE_NAME = "record.sqlite3"
+WAIT_SECONDS = 10.0
+
+SCHEMA = f"""
+create table pointer(
+    one integer primary key check (one = 1), generation integer not null, token text not null, root text not null,
+    embedder text not null, folder text, evidence text, vectors integer not null,
+    finished text not null) strict;
+create table files(
+    path text primary key, digest text not null, size integer not null, recipe text not null, labels text not null,
+    passages integer not null, mark integer not null, title text, doc_class text not null,
+    warnings text not null) strict, without rowid;
+create table rows(
+    id integer primary key, path text not null, ordinal integer not null, mark integer not null, key blob not null,
+    rid blob, "start" integer not null, "end" integer not null, start_line integer not null,
+    end_line integer not null, heading_path text not null, crumb text not null, text text not null,
+    doc_class text not null) strict;
+create unique index rows_place on rows(path, ordinal, mark);
+create index rows_vector on rows(rid, path);
+create index rows_class on rows(doc_class, rid);
+create table embedders(id integer primary key, fingerprint text not null unique, identity text not null) strict;
+create table contents(
+    embedder integer not null, key blob not null, rid blob not null, serial integer not null,
+    primary key (embedder, key)) strict, without rowid;
+create index contents_rid on contents(rid);
+create table vectors(id integer primary key, rid blob not null unique, vector blob not null) strict;
+create virtual table keywords using fts5(
+    title, headings, body, content='', tokenize='unicode61 remove_diacritics 2');
+pragma application_id = {APPLICATION_ID};
+pragma user_version = {SCHEMA_VERSION};
+"""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """SQLite's errors as the record's own three."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error) or "no such column" in str(error):
+            raise RecordDamaged(str(error)) from error
+        raise RecordUnavailable(str(error)) from error
+    except sqlite3.DatabaseError as error:
+        raise RecordDamaged(str(error)) from error
+
+
+def connect_writer(folder: Path) -> sqlite3.Connection:
+    """The writer's connection, the folder and the tables made where there are none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / FILE_NAME
+    fresh = not path.exists()
+    with translated():
+        connection = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            if fresh:
+                _create(connection)
+            _check(connection)
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = full")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def connect_reader(folder: Path) -> sqlite3.Connection:
+    """A reader's connection: it creates no store, and writes nothing.
+
+    Where the folder cannot be written SQLite cannot keep its shared memory file; then the record is read as
+    it stands, which is safe because nobody can be writing to it.
+    """
+    path = folder / FILE_NAME
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    with translated():
+        try:
+            return _open_reader(path, "mode=rw")
+        except sqlite3.OperationalError:
+            return _open_reader(path, "mode=ro&immutable=1")
+
+
+def _open_reader(path: Path, how: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?{how}"
+    connection = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("pragma query_only = on")
+        _check(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute("pragma page_size = 8192")  # five 384-d vectors a page; with 4096 a quarter is lost
+    connection.execute("pragma journal_mode = wal")
+    connection.executescript(f"begin immediate; {SCHEMA} commit;")
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    (owner,) = connection.execute("pragma application_id").fetchone()
+    (version,) = connection.execute("pragma user_version").fetchone()
+    (tables,) = connection.execute("select count(*) from sqlite_schema").fetchone()
+    if owner == 0 and tables == 0:
+        raise RecordDamaged("it is empty")
+    if owner != APPLICATION_ID:
+        raise RecordForeign(f"{FILE_NAME} is a database of another program")
+    if version != SCHEMA_VERSION:
+        raise RecordForeign(f"{FILE_NAME} has schema {version}, this version of rag-mcp reads schema {SCHEMA_VERSION}")
+
+
+def set_aside(folder: Path) -> Path:
+    """Rename a damaged record, so that nothing is lost; its log and shared memory files go with it."""
+    aside = folder / f"{FILE_NAME}.damaged"
+    for end in ("", "-wal", "-shm"):
+        source, target = folder / f"{FILE_NAME}{end}", folder / f"{FILE_NAME}.damaged{end}"
+        target.unlink(missing_ok=True)
+        if source.exists():
+            source.replace(target)
+    return aside

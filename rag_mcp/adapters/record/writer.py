@@ -1,0 +1,180 @@
+"""The writer's record: belief out, cached vectors and commits in."""
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import asdict
+
+from rag_mcp.adapters.record import rows as lay
+from rag_mcp.adapters.record.queries import PlanningReads, embedder_number
+from rag_mcp.adapters.record.schema import connect_writer, translated
+from rag_mcp.effects.record import Changed, Pointer
+from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.manifest import Entry
+from rag_mcp.pure.values import Chunk, Document
+
+
+class SqliteRecord(PlanningReads):
+    """The record in one folder, open for writing. Implements `effects.record.Record`."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(connect_writer(folder))
+
+    def chunks_of(self, path: str) -> tuple[Chunk, ...]:
+        """The stored rows of a path as chunks, in order."""
+        with translated():
+            return tuple(chunk for _, chunk in stored_chunks(self._db, path))
+
+    def cache(self, embedder: EmbedderIdentity, vectors: Sequence[tuple[str, str, bytes]]) -> None:
+        """Store (content key, rid, vector) durably, at once."""
+        with translated(), transaction(self._db):
+            number = number_for(self._db, embedder)
+            (serial,) = self._db.execute("select coalesce(max(serial), 0) + 1 from contents").fetchone()
+            rids = [(bytes.fromhex(rid), vector) for _, rid, vector in vectors]
+            self._db.executemany("insert or replace into vectors(rid, vector) values (?, ?)", rids)
+            self._db.executemany(
+                "insert or replace into contents(embedder, key, rid, serial) values (?, ?, ?, ?)",
+                [(number, bytes.fromhex(key), bytes.fromhex(rid), serial) for key, rid, _ in vectors],
+            )
+
+    def rows_count(self) -> int:
+        """Number of stored rows."""
+        with translated():
+            return int(self._db.execute("select count(*) from rows").fetchone()[0])
+
+    @contextmanager
+    def commit(self) -> Iterator["SqliteCommit"]:
+        """One transaction; rolled back when the block raises."""
+        with translated(), transaction(self._db):
+            yield SqliteCommit(self._db)
+
+    def close(self) -> None:
+        """Close; idempotent."""
+        self._db.close()
+
+
+class SqliteCommit:
+    """An open transaction. Implements `effects.record.Commit`."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def rids(self) -> frozenset[str]:
+        """The distinct vectors that the rows name."""
+        return frozenset(r.hex() for (r,) in self._db.execute("select distinct rid from rows where rid is not null"))
+
+    def replace(self, document: Document, entry: Entry) -> Changed:
+        """Put the document's rows, keywords and entry in place of what is stored under its path."""
+        before = self._take_out(document.path)
+        for chunk in document.chunks:
+            columns = lay.row_values(document.path, chunk, document.doc_class)
+            sql = f"insert into rows({lay.ROW_COLUMNS}) values ({lay.marks(len(columns))})"
+            row_id = self._db.execute(sql, columns).lastrowid
+            self._put_keywords(int(row_id or 0), document.title, chunk)
+        values = lay.entry_values(entry)
+        self._db.execute(f"insert or replace into files values ({lay.marks(len(values))})", values)
+        after = Counter(chunk.key for chunk in document.chunks)
+        kept = (before & after).total()
+        return Changed(after.total() - kept, before.total() - kept, kept)
+
+    def remove(self, path: str) -> Changed:
+        """Remove all that is stored under a path."""
+        before = self._take_out(path)
+        self._db.execute("delete from files where path = ?", [path])
+        return Changed(0, before.total(), 0)
+
+    def name_vectors(self, embedder: EmbedderIdentity, paths: Iterable[str] | None) -> None:
+        """Let rows name the cached vectors of their content."""
+        number = embedder_number(self._db, embedder)
+        sql = "update rows set rid = (select rid from contents c where c.embedder = ? and c.key = rows.key)"
+        if paths is None:
+            self._db.execute(sql, [number])
+        else:
+            self._db.executemany(f"{sql} where path = ?", [(number, path) for path in paths])
+        (orphans,) = self._db.execute("select count(*) from rows where rid is null").fetchone()
+        if orphans:
+            raise AssertionError(f"{orphans} rows would be left without a vector")
+
+    def vectors(self, rids: Iterable[str]) -> Mapping[str, bytes]:
+        """Vectors from the cache; KeyError when one is missing."""
+        wanted = list(rids)
+        found = dict(lay.read_vectors(self._db, wanted))
+        return {rid: found[rid] for rid in wanted}
+
+    def refill_keywords(self) -> None:
+        """Build the keyword index anew from the rows."""
+        self._db.execute("insert into keywords(keywords) values ('delete-all')")
+        titles = dict(self._db.execute("select path, title from files").fetchall())
+        for (path,) in self._db.execute("select distinct path from rows").fetchall():
+            for row_id, chunk in stored_chunks(self._db, path):
+                self._put_keywords(row_id, titles.get(path), chunk)
+
+    def point(self, pointer: Pointer) -> None:
+        """Make this the current pointer."""
+        values = lay.pointer_values(pointer)
+        self._db.execute(f"insert or replace into pointer values ({lay.marks(len(values))})", values)
+
+    def trim(self, keep: int) -> None:
+        """Drop cached contents that no row needs, beyond `keep` of them, oldest first; then unused vectors."""
+        idle = self._db.execute(
+            "select embedder, key from contents c where not exists (select 1 from rows r where r.rid = c.rid)"
+            " order by serial desc limit -1 offset ?",
+            [keep],
+        ).fetchall()
+        self._db.executemany("delete from contents where embedder = ? and key = ?", idle)
+        if idle:
+            self._db.execute(
+                "delete from vectors where not exists (select 1 from contents c where c.rid = vectors.rid)"
+                " and not exists (select 1 from rows r where r.rid = vectors.rid)"
+            )
+
+    def _take_out(self, path: str) -> Counter[str]:
+        (title,) = self._db.execute("select title from files where path = ?", [path]).fetchone() or (None,)
+        gone = stored_chunks(self._db, path)
+        self._db.executemany(
+            "insert into keywords(keywords, rowid, title, headings, body) values ('delete', ?, ?, ?, ?)",
+            [lay.keyword_values(row_id, title, chunk) for row_id, chunk in gone],
+        )
+        self._db.execute("delete from rows where path = ?", [path])
+        return Counter(chunk.key for _, chunk in gone)
+
+    def _put_keywords(self, row_id: int, title: str | None, chunk: Chunk) -> None:
+        self._db.execute(
+            "insert into keywords(rowid, title, headings, body) values (?, ?, ?, ?)",
+            lay.keyword_values(row_id, title, chunk),
+        )
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """BEGIN IMMEDIATE to COMMIT; ROLLBACK when the block raises, killed or not."""
+    db.execute("begin immediate")
+    try:
+        yield
+        db.execute("commit")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("rollback")
+        raise
+
+
+def number_for(db: sqlite3.Connection, embedder: EmbedderIdentity) -> int:
+    """The number that stands for an embedder in `contents`, given to it now if need be."""
+    if number := embedder_number(db, embedder):
+        return number
+    identity = json.dumps(asdict(embedder))
+    made = db.execute("insert into embedders(fingerprint, identity) values (?, ?)", [embedder.fingerprint, identity])
+    return int(made.lastrowid or 0)
+
+
+def stored_chunks(db: sqlite3.Connection, path: str) -> list[tuple[int, Chunk]]:
+    """(row id, chunk) of a path's rows, in order."""
+    cursor = db.cursor()
+    cursor.row_factory = sqlite3.Row
+    found = cursor.execute(f"select id, {lay.ROW_COLUMNS} from rows where path = ? order by ordinal", [path])
+    return [(row["id"], lay.chunk_of(row)) for row in found]
+

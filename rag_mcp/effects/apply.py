@@ -1,0 +1,172 @@
+"""Applies a plan, segment by segment, in this order and no other:
+
+    1 embed      every missing vector goes into the cache           a kill: vectors stay, nothing else happened
+    2 begin      rows, keywords and manifest, in one transaction    a kill: rolled back
+    3 index      clone or rebuild, apply the delta, flush, rename   a kill: a folder that nobody names
+    4 commit     the transaction names the new index and ends       a kill after: the segment is done
+    5 sweep      folders that nothing names are removed             a kill: the next run sweeps
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import evolve, frozen
+from returns.result import Failure, Result, Success
+
+from rag_mcp.effects.embed import Text, embed_texts
+from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
+from rag_mcp.effects.record import Changed, Commit, Pointer, Record
+from rag_mcp.pure.chunking import embedded_text
+from rag_mcp.pure.errors import EmbedderFailed, IndexFailed
+from rag_mcp.pure.identity import RunIdentity
+from rag_mcp.pure.manifest import entry_of
+from rag_mcp.pure.planning import segments
+from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reembed, Write, embeds
+from rag_mcp.pure.summary import Work
+from rag_mcp.pure.values import Chunk, Document
+
+SEGMENT_TEXTS = 5_000  # a first build of any size becomes searchable in steps of some minutes
+IDLE_CONTENTS = 5_000  # cached texts that no row needs: reverted edits and branches cost no embedding
+
+
+@frozen
+class Hands:
+    """What applying needs of the world. `stamp` gives (token, time in ISO 8601) for a commit."""
+
+    record: Record
+    index: VectorIndex
+    embedder: Embedder
+    checkpoint: Checkpoint
+    progress: Progress
+    stamp: Callable[[], tuple[str, str]]
+    store: str
+
+
+class _NotWritten(Exception):
+    """Rolls a segment back; carries why the index could not be written."""
+
+
+def apply_plan(
+    hands: Hands, plan: Plan, run: RunIdentity, documents: Mapping[str, Document]
+) -> Result[Work, EmbedderFailed | IndexFailed]:
+    """Carry the plan out. On failure every finished segment stands and the unfinished one left nothing."""
+    work, current = Work(), plan
+    for segment in segments(plan, SEGMENT_TEXTS):
+        match embed_texts(
+            hands.record, hands.embedder, _texts(hands.record, segment, documents), hands.checkpoint, hands.progress
+        ):
+            case Failure(failed):
+                return Failure(failed)
+            case Success(embedded):
+                work = evolve(work, texts_embedded=work.texts_embedded + embedded)
+        match _commit(hands, current, run, segment, documents):
+            case Failure(why):
+                return Failure(IndexFailed(hands.store, why))
+            case Success(changes):
+                work = _counted(work, changes)
+        current = evolve(plan, rebuild=None, refill_keywords=False, switches_embedder=False)
+        sweep(hands)
+    pointer = hands.record.pointer()
+    return Success(evolve(work, store_count=hands.record.rows_count(), generation=pointer.generation if pointer else 0))
+
+
+def sweep(hands: Hands) -> None:
+    """Remove what no pointer names and no reader holds."""
+    pointer = hands.record.pointer()
+    hands.index.collect([pointer.folder] if pointer and pointer.folder else [])
+    hands.checkpoint("swept")
+
+
+def _texts(record: Record, segment: Sequence[FilePlan], documents: Mapping[str, Document]) -> list[Text]:
+    texts: list[Text] = []
+    for file in segment:
+        if wanted := frozenset(embeds(file)):
+            chunks = _chunks(record, file, documents)
+            fresh = {chunk.key: chunk for chunk in chunks if chunk.key in wanted}
+            texts += [Text(key, file.path, embedded_text(c), c.tokens or len(c.text) // 4) for key, c in fresh.items()]
+    return texts
+
+
+def _chunks(record: Record, file: FilePlan, documents: Mapping[str, Document]) -> tuple[Chunk, ...]:
+    match file.action:
+        case Write():
+            return documents[file.path].chunks
+        case _:
+            return record.chunks_of(file.path)
+
+
+def _commit(
+    hands: Hands, plan: Plan, run: RunIdentity, segment: Sequence[FilePlan], documents: Mapping[str, Document]
+) -> Result[list[Changed], str]:
+    pointer = hands.record.pointer()
+    hands.checkpoint("beginning")
+    try:
+        with hands.record.commit() as tx:
+            before = tx.rids()
+            changes = [change for file in segment if (change := _rewrite(tx, file, run, documents))]
+            tx.name_vectors(run.embedder, None if plan.switches_embedder else [f.path for f in segment])
+            if plan.refill_keywords:
+                tx.refill_keywords()
+            hands.checkpoint("rows written")
+            tx.trim(IDLE_CONTENTS)
+            tx.point(_next_pointer(hands, plan, run, pointer, tx, before))
+            hands.checkpoint("committing")
+    except _NotWritten as error:
+        return Failure(str(error))
+    hands.checkpoint("committed")
+    return Success(changes)
+
+
+def _rewrite(tx: Commit, file: FilePlan, run: RunIdentity, documents: Mapping[str, Document]) -> Changed | None:
+    match file.action:
+        case Write():
+            document = documents[file.path]
+            return tx.replace(document, entry_of(document, run))
+        case Prune():
+            return tx.remove(file.path)
+        case Reembed() | Hold() | Keep():
+            return None
+
+
+def _next_pointer(
+    hands: Hands, plan: Plan, run: RunIdentity, pointer: Pointer | None, tx: Commit, before: frozenset[str]
+) -> Pointer:
+    after = tx.rids()
+    base = pointer.folder if pointer and plan.rebuild is None else None
+    if not after:
+        folder, evidence = None, None
+    elif base and after == before and pointer:
+        folder, evidence = base, pointer.evidence
+    else:
+        folder = _next_index(hands, base, before, after, tx)
+        evidence = hands.index.evidence(folder)
+    token, now = hands.stamp()
+    generation = pointer.generation + 1 if pointer else 1
+    return Pointer(generation, token, plan.root, run.embedder, folder, evidence, len(after), now)
+
+
+def _next_index(hands: Hands, base: str | None, before: frozenset[str], after: frozenset[str], tx: Commit) -> str:
+    vectors, want = tx.vectors(after), sorted(after)
+    number = hands.index.next_number()
+    if base:
+        gone, new = sorted(before - after), sorted(after - before)
+        match hands.index.write(base, number, gone, new, vectors, want, hands.checkpoint):
+            case Success(folder):
+                return folder
+            case _:
+                pass  # a base that is not what it should be: build anew from the cache
+    match hands.index.write(None, number, [], want, vectors, want, hands.checkpoint):
+        case Success(folder):
+            return folder
+        case Failure(why):
+            raise _NotWritten(why)
+        case _ as never:
+            raise AssertionError(never)
+
+
+def _counted(work: Work, changes: Sequence[Changed]) -> Work:
+    return evolve(
+        work,
+        chunks_added=work.chunks_added + sum(change.added for change in changes),
+        chunks_deleted=work.chunks_deleted + sum(change.deleted for change in changes),
+        rows_rewritten=work.rows_rewritten + sum(change.rewritten for change in changes),
+    )

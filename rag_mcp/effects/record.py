@@ -1,0 +1,143 @@
+"""The record as the shell sees it: one commit point for manifest, rows, keyword index and index pointer."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from attrs import frozen
+
+from rag_mcp.pure.citations import Row
+from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.manifest import Belief, Entry
+from rag_mcp.pure.values import Chunk, Document
+
+
+class RecordDamaged(Exception):
+    """The record is not readable as one; the sentence says why. A writer sets it aside and starts anew."""
+
+
+class RecordForeign(Exception):
+    """A file that is no record of this program, or one of a newer version: it is left alone. The sentence says why."""
+
+
+class RecordUnavailable(Exception):
+    """The record cannot be used now (locked, disk full, not permitted); the sentence says why."""
+
+
+@frozen
+class Pointer:
+    """What is current. `generation` counts commits; `folder` and `evidence` name the index, None without vectors.
+
+    `token` tells two commits of equal number apart, after a store was replaced by a copy of itself.
+    """
+
+    generation: int
+    token: str
+    root: str
+    embedder: EmbedderIdentity
+    folder: str | None
+    evidence: str | None
+    vectors: int
+    finished: str
+
+
+@frozen
+class Changed:
+    """Rows that one file's write or removal added, removed (by content), or only rewrote."""
+
+    added: int
+    deleted: int
+    rewritten: int
+
+
+class Commit(Protocol):
+    """An open transaction: nothing of it is seen by anybody before it ends well."""
+
+    def rids(self) -> frozenset[str]:
+        """The distinct vectors that the rows name, as things stand in this transaction."""
+
+    def replace(self, document: Document, entry: Entry) -> Changed:
+        """Put the document's rows, keywords and entry in place of what is stored under its path."""
+
+    def remove(self, path: str) -> Changed:
+        """Remove all that is stored under a path."""
+
+    def name_vectors(self, embedder: EmbedderIdentity, paths: Iterable[str] | None) -> None:
+        """Let the rows of these paths (None: all rows) name the cached vectors of their content."""
+
+    def vectors(self, rids: Iterable[str]) -> Mapping[str, bytes]:
+        """Vectors from the cache; every rid must be there."""
+
+    def refill_keywords(self) -> None:
+        """Build the keyword index anew from the rows."""
+
+    def point(self, pointer: Pointer) -> None:
+        """Make this the current pointer."""
+
+    def trim(self, keep: int) -> None:
+        """Drop cached contents that no row needs, beyond `keep` of them, oldest first."""
+
+
+class Known(Protocol):
+    """What planning asks of a record; a snapshot for reading answers it as well as the writer's record."""
+
+    def pointer(self) -> Pointer | None:
+        """What is current, or None before the first commit."""
+
+    def belief(self) -> Belief:
+        """All that the record can say for planning, index evidence excepted."""
+
+    def known(self, embedder: EmbedderIdentity, keys: Iterable[str]) -> frozenset[str]:
+        """The content keys that have a cached vector of this embedder."""
+
+    def keys_of(self, paths: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """The content keys of the stored rows of each path, in order."""
+
+
+class Record(Known, Protocol):
+    """The writer's side."""
+
+    def chunks_of(self, path: str) -> tuple[Chunk, ...]:
+        """The stored rows of a path as chunks, in order; `tokens` is not stored and is 0."""
+
+    def cache(self, embedder: EmbedderIdentity, vectors: Sequence[tuple[str, str, bytes]]) -> None:
+        """Store (content key, rid, vector) durably, at once, replacing what a key had."""
+
+    def rows_count(self) -> int:
+        """Number of stored rows."""
+
+    def commit(self) -> AbstractContextManager[Commit]:
+        """One transaction; rolled back when the block raises."""
+
+    def close(self) -> None:
+        """Close; idempotent."""
+
+
+class Snapshot(Known, Protocol):
+    """A consistent view for one request."""
+
+    def passing(self, doc_class: str | None) -> int:
+        """Number of distinct vectors with a row of the class (None: any)."""
+
+    def passing_rids(self, doc_class: str | None) -> Sequence[str]:
+        """The distinct vectors with a row of the class (None: any), sorted."""
+
+    def rows(self, rids: Sequence[str], doc_class: str | None) -> Sequence[Row]:
+        """The rows of the class that name these vectors, by path and ordinal."""
+
+    def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:
+        """(rid, vector) of these rids, or of all that rows name; unknown ones are left out."""
+
+
+class Reader(Protocol):
+    """The reader's side. Opening and reading create nothing."""
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Begin a snapshot. Raises RecordDamaged, RecordForeign or RecordUnavailable."""
+
+    def close(self) -> None:
+        """Close; idempotent."""
+
+
+OpenRecord = Callable[[], Record]
+"""Opens the writer's record, creating it where there is none."""

@@ -1,0 +1,109 @@
+"""Hits and what they cite: rows with a score, one passage for each content key, best first.
+
+Order is (-score, path, ordinal), on the exact score; rounding to four decimals comes last. The first row in
+that order is the citation, other places of the same content stand in `also_in`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import evolve, frozen
+
+
+@frozen
+class Row:
+    """One stored passage as a search reads it. `rid` names its vector; lines count from 1, `ordinal` from 0."""
+
+    rid: str
+    key: str
+    source: str
+    ordinal: int
+    heading: str | None
+    heading_path: tuple[str, ...]
+    start_line: int
+    end_line: int
+    start: int
+    end: int
+    text: str
+    doc_class: str
+    digest: str
+
+
+@frozen
+class Place:
+    """Another place that holds the same content."""
+
+    source: str
+    chunk_index: int
+    start_line: int
+    end_line: int
+
+
+@frozen
+class Citation:
+    """Where a passage stands. `content_hash` is its content key; `stale` when the file no longer holds it there."""
+
+    source: str
+    heading: str | None
+    chunk_index: int
+    heading_path: tuple[str, ...]
+    start_line: int
+    end_line: int
+    content_hash: str
+    stale: bool = False
+    also_in: tuple[Place, ...] = ()
+
+
+@frozen
+class Hit:
+    """A passage, where it stands, and its score: cosine similarity, floored at 0, rounded to 4 decimals."""
+
+    text: str
+    citation: Citation
+    score: float
+
+
+@frozen
+class Answer:
+    """What a question brought, best first. `degraded` says why the index was not used where it should have been."""
+
+    query: str
+    k: int
+    results: tuple[Hit, ...]
+    dropped_out_of_scope: int = 0
+    degraded: str | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of results."""
+        return len(self.results)
+
+
+def passages(rows: Iterable[Row], scores: Mapping[str, float]) -> tuple[tuple[float, tuple[Row, ...]], ...]:
+    """(exact score, rows of one content key), best first; `scores` is by rid. Neither invents nor loses a row."""
+    by_key: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (row.source, row.ordinal)):
+        by_key.setdefault(row.key, []).append(row)
+    ranked = [(scores[group[0].rid], tuple(group)) for group in by_key.values()]
+    return tuple(sorted(ranked, key=lambda item: (-item[0], item[1][0].source, item[1][0].ordinal)))
+
+
+def cite(score: float, rows: Sequence[Row]) -> Hit:
+    """The hit for the rows of one content key, sorted by place."""
+    first, *others = rows
+    places = tuple(Place(row.source, row.ordinal, row.start_line, row.end_line) for row in others)
+    citation = Citation(
+        source=first.source,
+        heading=first.heading,
+        chunk_index=first.ordinal,
+        heading_path=first.heading_path,
+        start_line=first.start_line,
+        end_line=first.end_line,
+        content_hash=first.key,
+        also_in=places,
+    )
+    return Hit(first.text, citation, round(max(0.0, score), 4))
+
+
+def marked_stale(hit: Hit) -> Hit:
+    """The same hit, marked as no longer standing in its file."""
+    return evolve(hit, citation=evolve(hit.citation, stale=True))

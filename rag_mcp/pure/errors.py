@@ -1,0 +1,213 @@
+"""Expected failures, as values. A closed union: `Failure` at the end names every one.
+
+Each has a `type` (stable, for programs) and a `message`: what, where, and what was done or what to do.
+"""
+
+from typing import ClassVar
+
+from attrs import frozen
+
+MAX_QUERY = 4000
+
+
+@frozen
+class InvalidQuery:
+    """The question is not text, is blank, or is too long."""
+
+    type: ClassVar[str] = "invalid_query"
+    message: str
+
+
+@frozen
+class InvalidDocClass:
+    """A document class that does not exist."""
+
+    type: ClassVar[str] = "invalid_doc_class"
+    message: str
+
+
+@frozen
+class StoreMissing:
+    """There is no store at this path."""
+
+    type: ClassVar[str] = "store_missing"
+    store: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"there is no store at {self.store}; make one with: rag-mcp ingest CORPUS --db {self.store}"
+
+
+@frozen
+class EmptyStore:
+    """A store that holds no passage yet."""
+
+    type: ClassVar[str] = "empty_store"
+    store: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"the store at {self.store} holds no passages yet; run: rag-mcp ingest CORPUS --db {self.store}"
+
+
+@frozen
+class StoreUnreachable:
+    """A store that is damaged, foreign, locked by something else, or not to be opened."""
+
+    type: ClassVar[str] = "store_unreachable"
+    store: str
+    why: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"the store at {self.store} could not be used ({self.why}); check it with: rag-mcp verify --db {self.store}"
+
+
+@frozen
+class ConfigError:
+    """A setting that is missing or means nothing."""
+
+    type: ClassVar[str] = "config_error"
+    message: str
+
+
+@frozen
+class CorpusMissing:
+    """The corpus folder cannot be looked at; nothing was changed."""
+
+    type: ClassVar[str] = "corpus_missing"
+    root: str
+    why: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"the corpus {self.root} could not be looked at ({self.why}); nothing was changed"
+
+
+@frozen
+class EmbedderMismatch:
+    """The store was embedded by something else; vectors of two embedders cannot be compared."""
+
+    type: ClassVar[str] = "embedder_mismatch"
+    stored: str
+    given: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return (
+            f"the store was embedded by {self.stored}, this reader has {self.given}; use --embedder of that name,"
+            " or embed the store anew with: rag-mcp ingest CORPUS --embedder of yours"
+        )
+
+
+@frozen
+class EmbedderFailed:
+    """The embedder failed or returned what cannot be vectors; nothing of it was stored."""
+
+    type: ClassVar[str] = "embedder_failed"
+    embedder: str
+    why: str
+    path: str | None = None
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        where = f" on {self.path}" if self.path else ""
+        return f"embedder {self.embedder} failed{where}: {self.why}; what the store answered before stands"
+
+
+@frozen
+class WriterBusy:
+    """Another process is writing to this store."""
+
+    type: ClassVar[str] = "writer_busy"
+    store: str
+    holder: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"the store at {self.store} is being written by {self.holder}; nothing was done"
+
+
+@frozen
+class PruneRefused:
+    """A run would remove more files than may vanish unasked."""
+
+    type: ClassVar[str] = "prune_refused"
+    count: int
+    known: int
+    allowed: int
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return (
+            f"{self.count} of {self.known} known files are gone or excluded, more than the {self.allowed} that may"
+            " vanish unasked; if a disk is not mounted, mount it; if they are meant to go, run again with"
+            f" --allow-prune {self.count}; nothing was changed"
+        )
+
+
+@frozen
+class PlanMoved:
+    """A saved plan no longer fits the world."""
+
+    type: ClassVar[str] = "plan_moved"
+    what: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        shown = "; ".join(self.what[:5]) + (f"; and {len(self.what) - 5} more" if len(self.what) > 5 else "")
+        return f"the plan no longer fits ({shown}); nothing was changed; make a new one with: rag-mcp ingest --plan"
+
+
+@frozen
+class BadPlan:
+    """A plan file that cannot be read as a plan."""
+
+    type: ClassVar[str] = "bad_plan"
+    why: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"the plan could not be read ({self.why}); nothing was changed; make one with: rag-mcp ingest --plan --out"
+
+
+@frozen
+class IndexFailed:
+    """The next generation of the index could not be written; the old one stands."""
+
+    type: ClassVar[str] = "index_failed"
+    store: str
+    why: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"the index in {self.store} could not be written ({self.why}); the last generation stands; run again"
+
+
+Failure = (
+    InvalidQuery
+    | InvalidDocClass
+    | StoreMissing
+    | EmptyStore
+    | StoreUnreachable
+    | ConfigError
+    | CorpusMissing
+    | EmbedderMismatch
+    | EmbedderFailed
+    | WriterBusy
+    | PruneRefused
+    | PlanMoved
+    | BadPlan
+    | IndexFailed
+)

@@ -1,0 +1,95 @@
+"""What the record believes of each file, and the evidence that must agree before a file may be skipped.
+
+A row's mark is 40 bits of a hash of everything the row says; a file's mark is the sum of its rows' marks.
+Count and sum of the rows in the store equal those in the entry, or the rows are written again.
+"""
+
+import hashlib
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from rag_mcp.pure.identity import RunIdentity
+from rag_mcp.pure.values import Chunk, Document
+
+MARK_BITS = 40  # sums of 8 million rows still fit SQLite's 63-bit integers
+
+
+def row_mark(path: str, chunk: Chunk, doc_class: str) -> int:
+    """40 bits that stand for one row: its place, its text, its lines and its metadata."""
+    place = (chunk.ordinal, chunk.start, chunk.end, chunk.start_line, chunk.end_line)
+    said = (path, place, chunk.key, chunk.heading_path, chunk.crumb, chunk.text, doc_class)
+    digest = hashlib.blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=MARK_BITS // 8)
+    return int.from_bytes(digest.digest())
+
+
+@frozen
+class RowsSeen:
+    """Number of rows of one file and the sum of their marks."""
+
+    count: int = 0
+    mark: int = 0
+
+
+@frozen
+class Entry:
+    """What was made of one file: the bytes it was made from, by which recipe and labels, and what came out."""
+
+    path: str
+    digest: str
+    size: int
+    recipe: str
+    labels: str
+    rows: RowsSeen
+    title: str | None
+    doc_class: str
+    warnings: tuple[str, ...] = ()
+
+
+def entry_of(document: Document, run: RunIdentity) -> Entry:
+    """The entry that a completed write of `document` leaves."""
+    marks = [row_mark(document.path, chunk, document.doc_class) for chunk in document.chunks]
+    return Entry(
+        path=document.path,
+        digest=document.digest,
+        size=document.size,
+        recipe=run.recipe,
+        labels=run.labels,
+        rows=RowsSeen(len(marks), sum(marks)),
+        title=document.title,
+        doc_class=document.doc_class,
+        warnings=document.warnings,
+    )
+
+
+@frozen
+class IndexSeen:
+    """The vector index as the record names it and as it was found.
+
+    `expected` and `found` are fingerprints (`VectorIndex.evidence`); `vectors` is how many distinct vectors
+    the rows need; `slots` how many places the generation holds, deleted ones included.
+    """
+
+    folder: str | None = None
+    expected: str | None = None
+    found: str | None = None
+    vectors: int = 0
+    slots: int = 0
+
+
+@frozen
+class Belief:
+    """All that planning may know of a store. The default is an empty store.
+
+    `vectorless` are paths with a row whose vector is missing for the embedder of this run; `fingerprint` is
+    the embedder the index was built by; `root` the corpus it was built from.
+    """
+
+    generation: int = 0
+    root: str | None = None
+    fingerprint: str | None = None
+    entries: Mapping[str, Entry] = field(factory=dict)
+    rows: Mapping[str, RowsSeen] = field(factory=dict)
+    vectorless: frozenset[str] = frozenset()
+    keywords_sound: bool = True
+    index: IndexSeen = IndexSeen()

@@ -1,0 +1,298 @@
+"""From a look, a belief and a run identity to a plan.
+
+    seen, no doubt                 keep          seen, in doubt              write (or re-embed its rows)
+    not to be read                 hold          below a gap                 hold
+    absent, look was complete      prune         seen and left out by rule   prune
+
+Doubt buys work; it never buys a skip, and it never buys a delete.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from attrs import frozen
+
+from rag_mcp.pure.errors import PruneRefused
+from rag_mcp.pure.identity import RunIdentity, digest_of
+from rag_mcp.pure.manifest import Belief, Entry, RowsSeen
+from rag_mcp.pure.paths import is_under
+from rag_mcp.pure.plans import Action, FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
+from rag_mcp.pure.recovery import doubt, index_doubt, switches_embedder
+from rag_mcp.pure.values import Document, Listing, Prepared, Sighting, Unreadable
+
+REEMBED = frozenset({Reason.EMBEDDER_CHANGED, Reason.VECTORS_MISSING})
+
+
+@frozen
+class Limits:
+    """How many files may vanish unasked: max(floor, share of the manifest), or `allow` where it is given."""
+
+    prune_floor: int = 50
+    prune_share: float = 0.1
+    allow: int | None = None
+
+    def ceiling(self, known: int) -> int:
+        """The number of files that one run may prune."""
+        return max(self.prune_floor, int(known * self.prune_share)) if self.allow is None else self.allow
+
+
+@frozen
+class Settled:
+    """What is known before any file is read: the belief that may be trusted, and the doubts about each sighting."""
+
+    belief: Belief
+    doubts: Mapping[str, Reason]
+    notes: tuple[str, ...] = ()
+
+
+def settle(look: Listing, belief: Belief, run: RunIdentity, *, full: bool = False) -> Settled:
+    """Distrust what must be distrusted, and say of every sighting whether and why it is in doubt."""
+    notes: tuple[str, ...] = ()
+    if belief.root is not None and belief.root != look.root:
+        moved = sum(1 for s in look.sightings if (e := belief.entries.get(s.path)) and e.digest == s.digest)
+        if 2 * moved >= len(belief.entries):
+            notes = (f"the corpus was at {belief.root} before",)
+        else:
+            notes = (f"the store was made from another corpus ({belief.root}); its rows are replaced",)
+    doubts = {s.path: doubt(belief.entries.get(s.path), s.digest, belief, run) for s in look.sightings}
+    if full:
+        spared = REEMBED | {Reason.UNCHANGED}
+        doubts = {path: Reason.FORCED if reason in spared else reason for path, reason in doubts.items()}
+    return Settled(belief, doubts, notes)
+
+
+def plan_reads(settled: Settled) -> tuple[str, ...]:
+    """The paths whose files must be read and cut before the plan can be made, sorted."""
+    spared = REEMBED | {Reason.UNCHANGED}
+    return tuple(sorted(path for path, reason in settled.doubts.items() if reason not in spared))
+
+
+def plan_rows(look: Listing, settled: Settled, run: RunIdentity) -> tuple[str, ...]:
+    """The paths whose stored rows may have to be embedded as they stand, sorted: `Cached.rows` must hold them."""
+    belief = settled.belief
+    if not belief.vectorless and not switches_embedder(belief, run):
+        return ()
+    return tuple(sorted(path for path in belief.rows if settled.doubts.get(path) is not Reason.UNCHANGED))
+
+
+@frozen
+class Cached:
+    """Content keys that have a vector of this run's embedder (none, when all is to be embedded again).
+
+    `rows` gives the stored keys of each path whose rows may have to be embedded as they stand.
+    """
+
+    known: frozenset[str]
+    rows: Mapping[str, tuple[str, ...]]
+
+
+def plan_ingest(
+    look: Listing,
+    settled: Settled,
+    run: RunIdentity,
+    prepared: Mapping[str, Prepared],
+    cached: Cached,
+    limits: Limits = Limits(),
+) -> Plan:
+    """The plan. `prepared` holds every path of plan_reads; `cached.rows` the keys of every path that may need them."""
+    belief = settled.belief
+    moves = moved_files(look, settled)
+    raw = sorted(
+        chain(_seen(look, settled, prepared, cached, moves), _absent(look, belief, cached, moves)),
+        key=lambda file: file.path,
+    )
+    files = tuple(_embed_once(raw))
+    return Plan(
+        root=look.root,
+        generation=belief.generation,
+        embedder=run.embedder.name,
+        dim=run.embedder.dim,
+        run=digest_of(run.embedder.fingerprint, run.recipe, run.labels),
+        files=files,
+        excluded=look.excluded,
+        gaps=tuple((gap.path, gap.why) for gap in look.gaps),
+        warnings=tuple(
+            f"{doc.path}: {warning}"
+            for _, doc in sorted(prepared.items())
+            if isinstance(doc, Document)
+            for warning in doc.warnings
+        ),
+        rebuild=index_doubt(belief, run),
+        switches_embedder=switches_embedder(belief, run),
+        notes=settled.notes,
+        refill_keywords=not belief.keywords_sound,
+        refusal=prune_refusal(files, belief, look, limits),
+    )
+
+
+def moved_files(look: Listing, settled: Settled) -> Mapping[str, str]:
+    """New path -> old path, for each new sighting whose bytes are those of a file that is no longer there."""
+    belief, seen = settled.belief, {s.path for s in look.sightings}
+    absent = [e for e in belief.entries.values() if e.path not in seen and hidden_by(look, e.path) is None]
+    homeless: dict[str, list[str]] = {}
+    for entry in sorted(absent, key=lambda e: e.path, reverse=True):
+        homeless.setdefault(entry.digest, []).append(entry.path)
+    moves = {}
+    for sighting in look.sightings:
+        if settled.doubts[sighting.path] is Reason.NEW and homeless.get(sighting.digest):
+            moves[sighting.path] = homeless[sighting.digest].pop()
+    return moves
+
+
+def hidden_by(look: Listing, path: str) -> tuple[Reason, str] | None:
+    """Why an absent path was not proved gone: (reason, detail), or None when it was."""
+    for gap in look.gaps:
+        if gap.path == path or is_under(path, gap.path):
+            return Reason.UNSEEN, f"{gap.path or 'the corpus'}: {gap.why}"
+    for unreadable in look.unreadables:
+        if unreadable.path == path:
+            return Reason.UNREADABLE, unreadable.why
+    return None
+
+
+def _seen(
+    look: Listing,
+    settled: Settled,
+    prepared: Mapping[str, Prepared],
+    cached: Cached,
+    moves: Mapping[str, str],
+) -> Iterator[FilePlan]:
+    for sighting in look.sightings:
+        reason, entry = settled.doubts[sighting.path], settled.belief.entries.get(sighting.path)
+        if reason is Reason.UNCHANGED and entry:
+            yield FilePlan(sighting.path, reason, Keep(entry.rows.count), sighting.digest)
+        elif reason in REEMBED and entry:
+            embed = missing(cached.rows.get(sighting.path, ()), cached.known)
+            yield FilePlan(sighting.path, reason, Reembed(entry.rows.count, embed), sighting.digest)
+        else:
+            yield _to_write(sighting, reason, prepared[sighting.path], settled.belief, cached, moves)
+
+
+def _to_write(
+    sighting: Sighting,
+    reason: Reason,
+    prepared: Prepared,
+    belief: Belief,
+    cached: Cached,
+    moves: Mapping[str, str],
+) -> FilePlan:
+    path = sighting.path
+    if isinstance(prepared, Unreadable):
+        return FilePlan(path, Reason.UNREADABLE, held(path, belief, cached), None, prepared.why)
+    keys = tuple(chunk.key for chunk in prepared.chunks)
+    action = Write(keys, missing(keys, cached.known))
+    if path in moves:
+        return FilePlan(path, Reason.MOVED, action, prepared.digest, f"from {moves[path]}")
+    return FilePlan(path, reason, action, prepared.digest)
+
+
+def _absent(look: Listing, belief: Belief, cached: Cached, moves: Mapping[str, str]) -> Iterator[FilePlan]:
+    seen = {s.path for s in look.sightings}
+    left, ruled_out = set(moves.values()), {e.path: e.why for e in look.excluded}
+    for path, entry in belief.entries.items():
+        if path in seen:
+            continue
+        if hidden := hidden_by(look, path):
+            yield FilePlan(path, hidden[0], held(path, belief, cached), None, hidden[1])
+        elif path in left:
+            yield FilePlan(path, Reason.MOVED_AWAY, Prune(entry.rows.count))
+        elif why := excluded_by(path, ruled_out):
+            yield FilePlan(path, Reason.EXCLUDED, Prune(entry.rows.count), None, why)
+        else:
+            yield FilePlan(path, Reason.GONE, Prune(entry.rows.count))
+    for unreadable in look.unreadables:
+        if unreadable.path not in belief.entries:
+            yield FilePlan(unreadable.path, Reason.UNREADABLE, Hold(0), None, unreadable.why)
+    for path in sorted(belief.rows.keys() - belief.entries.keys() - seen):
+        yield FilePlan(path, Reason.GONE, Prune(belief.rows[path].count), None, "rows without an entry")
+
+
+def excluded_by(path: str, ruled_out: Mapping[str, str]) -> str | None:
+    """The rule that left out `path` or a folder above it, or None."""
+    parts = path.split("/")
+    folders = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
+    return next((ruled_out[place] for place in (path, *folders) if place in ruled_out), None)
+
+
+def held(path: str, belief: Belief, cached: Cached) -> Hold:
+    """What is stored of `path` stays; vectors that its rows lack are made from the rows."""
+    return Hold(belief.rows.get(path, RowsSeen()).count, missing(cached.rows.get(path, ()), cached.known))
+
+
+def missing(keys: tuple[str, ...], known: frozenset[str]) -> tuple[str, ...]:
+    """The keys without a vector, each once, in order."""
+    return tuple(dict.fromkeys(key for key in keys if key not in known))
+
+
+def _embed_once(files: list[FilePlan]) -> Iterator[FilePlan]:
+    """A key that several files need is counted, and embedded, with the first of them."""
+    taken: set[str] = set()
+    for file in files:
+        action = file.action
+        match action:
+            case Write() | Reembed() | Hold():
+                action = _with_embed(action, tuple(key for key in action.embed if key not in taken))
+                taken.update(action.embed)
+            case Prune() | Keep():
+                pass
+        yield FilePlan(file.path, file.reason, action, file.digest, file.detail)
+
+
+def _with_embed(action: Write | Reembed | Hold, embed: tuple[str, ...]) -> Write | Reembed | Hold:
+    match action:
+        case Write(keys=keys):
+            return Write(keys, embed)
+        case Reembed(rows=rows):
+            return Reembed(rows, embed)
+        case Hold(rows=rows):
+            return Hold(rows, embed)
+
+
+def prune_refusal(
+    files: tuple[FilePlan, ...], belief: Belief, look: Listing, limits: Limits
+) -> PruneRefused | None:
+    """Refuse what looks like a lost disk: an emptied corpus, or more files gone than the ceiling allows.
+
+    Files that moved with their content do not count. A corpus other than the record's was named by the
+    user, so only its being empty is suspicious.
+    """
+    going = sum(1 for file in files if file.reason in (Reason.GONE, Reason.EXCLUDED) and file.path in belief.entries)
+    foreign = belief.root is not None and belief.root != look.root
+    emptied = going > 0 and not look.sightings and limits.allow is None
+    ceiling = 0 if emptied else limits.ceiling(len(belief.entries))
+    too_many = going > ceiling and not (foreign and limits.allow is None)
+    return PruneRefused(going, len(belief.entries), ceiling) if emptied or too_many else None
+
+
+def segments(plan: Plan, texts: int) -> tuple[tuple[FilePlan, ...], ...]:
+    """The plan's work in the order it is committed: writes first, about `texts` embeddings a segment, prunes last.
+
+    A change of embedder is one segment: no reader may see vectors of two embedders.
+    """
+    busy = [f for f in plan.files if not isinstance(f.action, Keep) and (embeds(f) or not isinstance(f.action, Hold))]
+    ordered = sorted(busy, key=lambda f: isinstance(f.action, Prune))
+    if plan.switches_embedder:
+        return (tuple(ordered),)
+    parts: list[list[FilePlan]] = [[]]
+    weight = 0
+    for file in ordered:
+        if weight and weight + len(embeds(file)) > texts:
+            parts.append([])
+            weight = 0
+        parts[-1].append(file)
+        weight += len(embeds(file))
+    return tuple(tuple(part) for part in parts)
+
+
+def entries_after(plan: Plan, belief: Belief, written: Mapping[str, Entry]) -> Mapping[str, Entry]:
+    """The manifest that applying the whole plan leaves."""
+    after = dict(belief.entries)
+    for file in plan.files:
+        match file.action:
+            case Write():
+                after[file.path] = written[file.path]
+            case Prune():
+                after.pop(file.path, None)
+            case Reembed() | Keep() | Hold():
+                pass
+    return after

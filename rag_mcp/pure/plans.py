@@ -1,0 +1,119 @@
+"""The plan: one decision and one reason for every path, as frozen data."""
+
+from enum import Enum
+
+from attrs import frozen
+
+from rag_mcp.pure.errors import PruneRefused
+from rag_mcp.pure.values import Excluded
+
+
+class Reason(Enum):
+    """Why a path is treated as it is. The order is the order of a report."""
+
+    NEW = "new"
+    MOVED = "moved here"
+    CHANGED = "content changed"
+    FORCED = "done again, as asked"
+    RECUT = "reader or chunker changed"
+    ROWS_MISSING = "rows differ from the manifest"
+    METADATA_STALE = "metadata stale"
+    EMBEDDER_CHANGED = "embedder changed"
+    VECTORS_MISSING = "vectors missing"
+    GONE = "gone from corpus"
+    MOVED_AWAY = "moved away"
+    EXCLUDED = "now excluded"
+    UNREADABLE = "unreadable"
+    UNSEEN = "out of sight"
+    UNCHANGED = "unchanged"
+
+
+@frozen
+class Write:
+    """Replace the file's rows by those of `keys`, in order. `embed` are the keys that have no vector yet."""
+
+    keys: tuple[str, ...]
+    embed: tuple[str, ...]
+
+
+@frozen
+class Reembed:
+    """The rows stand; `embed` are keys whose vectors are made anew from the rows' own text."""
+
+    rows: int
+    embed: tuple[str, ...]
+
+
+@frozen
+class Prune:
+    """Remove the file's rows and its entry."""
+
+    rows: int
+
+
+@frozen
+class Keep:
+    """Nothing to do: full evidence says that the store holds what a rebuild would."""
+
+    rows: int
+
+
+@frozen
+class Hold:
+    """The file could not be read: what is stored of it stays. `embed` as in Reembed."""
+
+    rows: int
+    embed: tuple[str, ...] = ()
+
+
+Action = Write | Reembed | Prune | Keep | Hold
+
+
+@frozen
+class FilePlan:
+    """One path's decision. `digest` is the hash of the bytes it was made from, None where none were read."""
+
+    path: str
+    reason: Reason
+    action: Action
+    digest: str | None = None
+    detail: str = ""
+
+
+@frozen
+class Plan:
+    """What a run would do. Equal inputs give equal plans.
+
+    `generation` and `run` (digest of the run identity) say what it was made from; `rebuild` is why the index
+    is built from the cache instead of being cloned, None where it is not.
+    """
+
+    root: str
+    generation: int
+    embedder: str
+    dim: int
+    run: str
+    files: tuple[FilePlan, ...]
+    excluded: tuple[Excluded, ...] = ()
+    gaps: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    rebuild: str | None = None
+    switches_embedder: bool = False
+    notes: tuple[str, ...] = ()
+    refill_keywords: bool = False
+    refusal: PruneRefused | None = None
+
+    @property
+    def quiet(self) -> bool:
+        """True when applying it would write nothing."""
+        idle = all(isinstance(file.action, Keep | Hold) and not embeds(file) for file in self.files)
+        return idle and self.rebuild is None and not self.notes and not self.refill_keywords
+
+
+def embeds(file: FilePlan) -> tuple[str, ...]:
+    """The keys that must be embedded for this file."""
+    match file.action:
+        case Write(embed=keys) | Reembed(embed=keys) | Hold(embed=keys):
+            return keys
+        case _:
+            return ()

@@ -1,0 +1,50 @@
+"""From what a caller sent to a question that is in bounds, or to the reason why not.
+
+`k` is never refused: it is read as an integer where it can be, clamped to [1, 20], else 5.
+"""
+
+import math
+
+from attrs import frozen
+from returns.result import Failure, Result, Success
+
+from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
+from rag_mcp.pure.errors import MAX_QUERY, InvalidDocClass, InvalidQuery
+
+DEFAULT_K = 5
+MAX_K = 20
+
+
+@frozen
+class Query:
+    """A question in bounds: `text` is not blank, 1 <= k <= 20, `doc_class` None means every class."""
+
+    text: str
+    k: int = DEFAULT_K
+    doc_class: str | None = None
+
+
+def clamp_k(value: object) -> int:
+    """Any value at all to a number of passages: 7.9 and "7" are 7, infinity is 20, what is no number is 5."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return DEFAULT_K
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value if isinstance(value, float) else 0):
+        return DEFAULT_K
+    return int(min(max(value, 1), MAX_K))
+
+
+def parse_query(text: object, k: object = DEFAULT_K, doc_class: object = None) -> Result[Query, InvalidQuery | InvalidDocClass]:
+    """The question, or why it is refused. A bad text is reported before a bad class."""
+    if not isinstance(text, str) or not text.strip():
+        return Failure(InvalidQuery("query must be a non-empty string"))
+    if len(text) > MAX_QUERY:
+        return Failure(InvalidQuery(f"query must not be longer than {MAX_QUERY} characters; it has {len(text)}"))
+    if not text.isprintable() and any("\ud800" <= c <= "\udfff" for c in text):
+        return Failure(InvalidQuery("query must be text; it holds lone surrogates"))
+    if doc_class is not None and doc_class not in ALLOWED_DOC_CLASSES:
+        allowed = ", ".join(f'"{name}"' for name in ALLOWED_DOC_CLASSES)
+        return Failure(InvalidDocClass(f"doc_class must be one of {allowed}, or be left out"))
+    return Success(Query(text, clamp_k(k), doc_class if isinstance(doc_class, str) else None))

@@ -1,0 +1,80 @@
+"""The search policy: which list is asked, and how deep, as questions that the shell carries out.
+
+    few vectors, or few that pass the filter      scan them exactly
+    many                                          ask the index, deeper while fewer than k passages came back
+    the index cannot be used                      scan exactly
+
+An exact scan is the reference; the index is a quicker way to nearly the same list.
+"""
+
+import math
+
+from attrs import frozen
+
+from rag_mcp.pure.query import Query
+
+
+@frozen
+class SearchPolicy:
+    """Bounds of the search. `exact_up_to`: so many vectors are scanned in memory in well under a millisecond,
+    quicker than an index answers. `depth`: results first asked of the index; `depth_max`: beyond it a scan of all
+    is cheaper than another, deeper question."""
+
+    exact_up_to: int = 5_000
+    depth: int = 100
+    depth_max: int = 1_000
+
+
+@frozen
+class Scan:
+    """Ask the exact scan for the best `n` of the allowed vectors."""
+
+    n: int
+
+
+@frozen
+class Ask:
+    """Ask the index for the best `n` of all vectors."""
+
+    n: int
+
+
+@frozen
+class Enough:
+    """The list at hand answers the question."""
+
+
+@frozen
+class Heard:
+    """What the last question brought: how many passages passed the filter; `exhausted` when there are no more."""
+
+    step: Scan | Ask
+    passages: int
+    exhausted: bool
+
+
+Step = Scan | Ask | Enough
+
+
+def next_step(policy: SearchPolicy, query: Query, total: int, allowed: int, heard: Heard | None) -> Step:
+    """The next question for the shell. `allowed` of `total` vectors have a row that passes the filter."""
+    if allowed == 0:
+        return Enough()
+    if heard is None:
+        if allowed <= policy.exact_up_to:
+            return Scan(max(policy.depth, 2 * query.k))
+        return _ask(policy, max(policy.depth, math.ceil(3 * query.k * total / allowed)), total)
+    if heard.passages >= query.k or heard.exhausted:
+        return Enough()
+    if isinstance(heard.step, Scan):
+        return Scan(heard.step.n * 4)
+    return _ask(policy, heard.step.n * 4, total)
+
+
+def without_index(step: Step, query: Query) -> Step:
+    """The step to take instead when the index cannot be used."""
+    return Scan(max(step.n, 2 * query.k)) if isinstance(step, Ask) else step
+
+
+def _ask(policy: SearchPolicy, n: int, total: int) -> Step:
+    return Ask(min(n, total)) if n <= policy.depth_max else Scan(n)

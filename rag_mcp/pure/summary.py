@@ -1,0 +1,112 @@
+"""What a run did, counted; and the exit code it deserves."""
+
+from collections.abc import Sequence
+
+from attrs import field, frozen
+
+from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
+
+DONE, REFUSED, USAGE, BUSY, HELD = 0, 1, 2, 3, 4
+
+
+@frozen
+class Held:
+    """A path that could not be read, and why; what was stored of it was kept."""
+
+    path: str
+    reason: str
+
+
+@frozen
+class Report:
+    """What an ingest did. Counts of files and chunks; `texts_embedded` counts calls of the embedder by text.
+
+    `chunks_added` and `chunks_deleted` count rows that appeared and disappeared by place and content;
+    `store_count` is the number of rows afterwards; `generation` the number of the commit that is now current.
+    """
+
+    files_seen: int
+    files_ingested: int
+    files_unchanged: int
+    files_skipped: int
+    files_pruned: int
+    files_moved: int
+    chunks_added: int
+    chunks_deleted: int
+    chunks_deduped: int
+    texts_embedded: int
+    texts_reused: int
+    rows_rewritten: int
+    store_count: int
+    incremental: bool
+    generation: int
+    held: tuple[Held, ...] = ()
+    excluded: tuple[Held, ...] = ()
+    warnings: tuple[str, ...] = ()
+    rebuilt: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """4 when files were held, else 0."""
+        return HELD if self.held else DONE
+
+
+@frozen
+class Work:
+    """What the shell counted while it applied a plan."""
+
+    chunks_added: int = 0
+    chunks_deleted: int = 0
+    rows_rewritten: int = 0
+    texts_embedded: int = 0
+    store_count: int = 0
+    generation: int = 0
+
+
+def held_paths(plan: Plan) -> tuple[Held, ...]:
+    """Every path, file or folder, that the run could not read."""
+    gaps = [Held(path or ".", why) for path, why in plan.gaps]
+    files = [Held(f.path, f.detail) for f in plan.files if isinstance(f.action, Hold) and f.reason is Reason.UNREADABLE]
+    return tuple(sorted(gaps + files, key=lambda held: held.path))
+
+
+def report(plan: Plan, work: Work, *, full: bool) -> Report:
+    """The report of a plan that was applied."""
+    of = Tally(plan.files)
+    return Report(
+        files_seen=of.count(Write, Reembed, Keep),
+        files_ingested=of.count(Write),
+        files_unchanged=of.count(Keep, Reembed),
+        files_skipped=len(held_paths(plan)),
+        files_pruned=of.count(Prune),
+        files_moved=sum(1 for f in plan.files if f.reason is Reason.MOVED),
+        chunks_added=work.chunks_added,
+        chunks_deleted=work.chunks_deleted,
+        chunks_deduped=0,
+        texts_embedded=work.texts_embedded,
+        texts_reused=of.reused(),
+        rows_rewritten=work.rows_rewritten,
+        store_count=work.store_count,
+        incremental=not full,
+        generation=work.generation,
+        held=held_paths(plan),
+        excluded=tuple(Held(e.path, e.why) for e in plan.excluded),
+        warnings=plan.warnings,
+        rebuilt=plan.rebuild,
+    )
+
+
+@frozen
+class Tally:
+    """Counts over a plan's files."""
+
+    files: Sequence[FilePlan] = field(factory=tuple)
+
+    def count(self, *kinds: type) -> int:
+        """Files whose action is of one of the kinds."""
+        return sum(1 for file in self.files if isinstance(file.action, kinds))
+
+    def reused(self) -> int:
+        """Distinct texts of written files that had a vector already."""
+        keys = {key for file in self.files if isinstance(file.action, Write) for key in file.action.keys}
+        return len(keys - {key for file in self.files for key in embeds(file)})
