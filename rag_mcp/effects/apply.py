@@ -50,7 +50,8 @@ def apply_plan(
 ) -> Result[Work, EmbedderFailed | IndexFailed]:
     """Carry the plan out. On failure every finished segment stands and the unfinished one left nothing."""
     work, current = Work(), plan
-    for segment in segments(plan, SEGMENT_TEXTS):
+    parts = segments(plan, SEGMENT_TEXTS)
+    for part, segment in enumerate(parts, start=1):
         match embed_texts(
             hands.record, hands.embedder, _texts(hands.record, segment, documents), hands.checkpoint, hands.progress
         ):
@@ -58,7 +59,7 @@ def apply_plan(
                 return Failure(failed)
             case Success(embedded):
                 work = evolve(work, texts_embedded=work.texts_embedded + embedded)
-        match _commit(hands, current, run, segment, documents):
+        match _commit(hands, current, run, segment, documents, last=part == len(parts)):
             case Failure(why):
                 return Failure(IndexFailed(hands.store, why))
             case Success(changes):
@@ -95,7 +96,13 @@ def _chunks(record: Record, file: FilePlan, documents: Mapping[str, Document]) -
 
 
 def _commit(
-    hands: Hands, plan: Plan, run: RunIdentity, segment: Sequence[FilePlan], documents: Mapping[str, Document]
+    hands: Hands,
+    plan: Plan,
+    run: RunIdentity,
+    segment: Sequence[FilePlan],
+    documents: Mapping[str, Document],
+    *,
+    last: bool,
 ) -> Result[list[Changed], str]:
     pointer = hands.record.pointer()
     hands.checkpoint("beginning")
@@ -107,7 +114,8 @@ def _commit(
             if plan.refill_keywords:
                 tx.refill_keywords()
             hands.checkpoint("rows written")
-            tx.trim(IDLE_CONTENTS)
+            if last:
+                tx.trim(IDLE_CONTENTS)
             tx.point(_next_pointer(hands, plan, run, pointer, tx, before))
             hands.checkpoint("committing")
     except _NotWritten as error:
@@ -132,35 +140,61 @@ def _next_pointer(
 ) -> Pointer:
     after = tx.rids()
     base = pointer.folder if pointer and plan.rebuild is None else None
-    if not after:
-        folder, evidence = None, None
-    elif base and after == before and pointer:
-        folder, evidence = base, pointer.evidence
+    if pointer and base and after == before:
+        folder, evidence = pointer.folder, pointer.evidence
     else:
-        folder = _next_index(hands, base, before, after, tx)
-        evidence = hands.index.evidence(folder)
+        folder, evidence = _next_index(hands, base, before, after, tx)
     token, now = hands.stamp()
     generation = pointer.generation + 1 if pointer else 1
     return Pointer(generation, token, plan.root, run.embedder, folder, evidence, len(after), now)
 
 
-def _next_index(hands: Hands, base: str | None, before: frozenset[str], after: frozenset[str], tx: Commit) -> str:
+def _next_index(
+    hands: Hands, base: str | None, before: frozenset[str], after: frozenset[str], tx: Commit
+) -> tuple[str | None, str | None]:
+    """(folder, evidence) of a generation that holds just `after`; (None, None) where that is nothing."""
+    if not after:
+        return None, None
     vectors, want = tx.vectors(after), sorted(after)
     number = hands.index.next_number()
+    built: Result[str, str] = Failure("")
     if base:
         gone, new = sorted(before - after), sorted(after - before)
-        match hands.index.write(base, number, gone, new, vectors, want, hands.checkpoint):
-            case Success(folder):
-                return folder
-            case _:
-                pass  # a base that is not what it should be: build anew from the cache
-    match hands.index.write(None, number, [], want, vectors, want, hands.checkpoint):
+        built = hands.index.write(base, number, gone, new, vectors, want, hands.checkpoint)
+    if not isinstance(built, Success):  # no base, or one that is not what it should be: from the cache
+        built = hands.index.write(None, number, [], want, vectors, want, hands.checkpoint)
+    match built:
         case Success(folder):
-            return folder
+            return folder, hands.index.evidence(folder)
         case Failure(why):
             raise _NotWritten(why)
         case _ as never:
             raise AssertionError(never)
+
+
+def rebuild(hands: Hands, pointer: Pointer) -> Result[None, IndexFailed]:
+    """Commit a new generation made from the cached vectors, and keywords made from the rows."""
+    try:
+        with hands.record.commit() as tx:
+            tx.refill_keywords()
+            after = tx.rids()
+            folder, evidence = _next_index(hands, None, after, after, tx)
+            token, now = hands.stamp()
+            generation = pointer.generation + 1
+            tx.point(
+                evolve(
+                    pointer,
+                    generation=generation,
+                    token=token,
+                    folder=folder,
+                    evidence=evidence,
+                    vectors=len(after),
+                    finished=now,
+                )
+            )
+    except _NotWritten as error:
+        return Failure(IndexFailed(hands.store, str(error)))
+    return Success(None)
 
 
 def _counted(work: Work, changes: Sequence[Changed]) -> Work:

@@ -5,7 +5,8 @@ is the 32-hex-digit name of one distinct vector. Ports do not raise for what a u
 they return `Failure(sentence or value)`. What they do raise is a bug.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from returns.result import Result
@@ -15,6 +16,22 @@ from rag_mcp.pure.values import Listing, Unreadable
 
 Checkpoint = Callable[[str], None]
 """Called with the name of the effect that is about to be, or was just, done. Tests pull the plug here."""
+
+
+class Progress(Protocol):
+    """Tells a person how long work goes on."""
+
+    def task(self, name: str, total: int, items: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
+        """Begin a task of `total` units (for `items` things to show); call what it gives with units done."""
+
+
+class Silence:
+    """Progress that is shown to nobody."""
+
+    @contextmanager
+    def task(self, name: str, total: int, items: int | None = None) -> Iterator[Callable[[int], None]]:
+        """Begin a task."""
+        yield lambda _: None
 
 
 class Corpus(Protocol):
@@ -29,6 +46,13 @@ class Corpus(Protocol):
 
     def read(self, path: str) -> Result[bytes, Unreadable]:
         """The bytes of one file, by the rules of `look`: a regular file below the root, links refused."""
+
+    def escapes(self, path: str) -> bool:
+        """True when the path is not inside the root: by its form, or through a link on the way."""
+
+
+class EmbedderFault(Exception):
+    """An embedder could not be loaded or could not run; its text is a clause that says what, where and why."""
 
 
 class Embedder(Protocol):

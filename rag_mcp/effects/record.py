@@ -50,6 +50,26 @@ class Changed:
     rewritten: int
 
 
+@frozen
+class RecordAudit:
+    """What a full reading of the record found: faults of the file, paths with altered rows, altered vectors."""
+
+    faults: tuple[str, ...]
+    rows: tuple[str, ...]
+    vectors: tuple[str, ...]
+
+
+@frozen
+class Statistics:
+    """What a store holds, counted; sizes in bytes."""
+
+    files: int
+    passages: int
+    contents: int
+    cached: int
+    classes: Mapping[str, int]
+
+
 class Commit(Protocol):
     """An open transaction: nothing of it is seen by anybody before it ends well."""
 
@@ -74,6 +94,9 @@ class Commit(Protocol):
     def point(self, pointer: Pointer) -> None:
         """Make this the current pointer."""
 
+    def distrust(self, paths: Iterable[str], rids: Iterable[str]) -> None:
+        """Let the next ingest do these files, and these vectors, again; nothing that answers is removed."""
+
     def trim(self, keep: int) -> None:
         """Drop cached contents that no row needs, beyond `keep` of them, oldest first."""
 
@@ -92,6 +115,13 @@ class Known(Protocol):
 
     def keys_of(self, paths: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """The content keys of the stored rows of each path, in order."""
+
+
+    def audit(self) -> RecordAudit:
+        """Read all of the record and say what is not what it was."""
+
+    def statistics(self) -> Statistics:
+        """Count what is there."""
 
 
 class Record(Known, Protocol):

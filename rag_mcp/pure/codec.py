@@ -13,7 +13,7 @@ from cattrs import BaseValidationError, Converter, transform_error
 from returns.result import Failure, Result, Success
 
 from rag_mcp.pure.errors import BadPlan
-from rag_mcp.pure.plans import Action, Plan
+from rag_mcp.pure.plans import Action, SavedPlan
 
 PLAN_VERSION = 1
 T = TypeVar("T")
@@ -52,22 +52,22 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
     return json.dumps(converter().unstructure(value), ensure_ascii=True, indent=indent)
 
 
-def plan_to_json(plan: Plan) -> str:
+def plan_to_json(saved: SavedPlan) -> str:
     """A plan as a file holds it."""
-    return dumps({"rag_mcp_plan": PLAN_VERSION, **converter().unstructure(plan)}, indent=1)
+    return dumps({"rag_mcp_plan": PLAN_VERSION, **converter().unstructure(saved)}, indent=1)
 
 
-def plan_from_json(text: str) -> Result[Plan, BadPlan]:
+def plan_from_json(text: str) -> Result[SavedPlan, BadPlan]:
     """The plan in a file's text, or where it is not one."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Failure(BadPlan(f"it is not JSON: {error}"))
     if not isinstance(data, dict) or (version := data.pop("rag_mcp_plan", None)) is None:
         return Failure(BadPlan("it is not a plan of rag-mcp"))
     if version != PLAN_VERSION or type(version) is not int:
         return Failure(BadPlan(f"it is of version {version}, this program reads version {PLAN_VERSION}"))
     try:
-        return Success(converter().structure(data, Plan))
+        return Success(converter().structure(data, SavedPlan))
     except (BaseValidationError, TypeError, ValueError) as error:
-        return Failure(BadPlan("; ".join(transform_error(error))))
+        return Failure(BadPlan("; ".join(transform_error(error)[:3])))

@@ -43,6 +43,7 @@ class Settled:
     belief: Belief
     doubts: Mapping[str, Reason]
     notes: tuple[str, ...] = ()
+    full: bool = False
 
 
 def settle(look: Listing, belief: Belief, run: RunIdentity, *, full: bool = False) -> Settled:
@@ -58,7 +59,7 @@ def settle(look: Listing, belief: Belief, run: RunIdentity, *, full: bool = Fals
     if full:
         spared = REEMBED | {Reason.UNCHANGED}
         doubts = {path: Reason.FORCED if reason in spared else reason for path, reason in doubts.items()}
-    return Settled(belief, doubts, notes)
+    return Settled(belief, doubts, notes, full)
 
 
 def plan_reads(settled: Settled) -> tuple[str, ...]:
@@ -122,6 +123,7 @@ def plan_ingest(
         notes=settled.notes,
         refill_keywords=not belief.keywords_sound,
         refusal=prune_refusal(files, belief, look, limits),
+        full=settled.full,
     )
 
 

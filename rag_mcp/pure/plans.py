@@ -102,12 +102,24 @@ class Plan:
     notes: tuple[str, ...] = ()
     refill_keywords: bool = False
     refusal: PruneRefused | None = None
+    full: bool = False
 
     @property
     def quiet(self) -> bool:
         """True when applying it would write nothing."""
         idle = all(isinstance(file.action, Keep | Hold) and not embeds(file) for file in self.files)
         return idle and self.rebuild is None and not self.notes and not self.refill_keywords
+
+
+@frozen
+class SavedPlan:
+    """A plan with all that is needed to make it again: where, with which settings, with which leave to prune."""
+
+    store: str
+    collection: str
+    excludes: tuple[str, ...]
+    allow_prune: int | None
+    plan: Plan
 
 
 def embeds(file: FilePlan) -> tuple[str, ...]:

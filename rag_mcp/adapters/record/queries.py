@@ -4,8 +4,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from rag_mcp.adapters.record import rows as lay
+from rag_mcp.adapters.record.audit import audit
 from rag_mcp.adapters.record.schema import translated
-from rag_mcp.effects.record import Pointer
+from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, IndexSeen, RowsSeen
 
@@ -44,6 +45,23 @@ class PlanningReads:
         sql = "select key from rows where path = ? order by ordinal"
         with translated():
             return {path: tuple(key.hex() for (key,) in self._db.execute(sql, [path])) for path in paths}
+
+    def audit(self) -> RecordAudit:
+        """Read all of the record and say what is not what it was."""
+        with translated():
+            pointer = lay.read_pointer(self._db)
+            return audit(self._db, pointer.embedder if pointer else None)
+
+    def statistics(self) -> Statistics:
+        """Count what is there."""
+        count = "select count(*) from "
+        with translated():
+            files, passages, contents, cached = (
+                int(self._db.execute(sql).fetchone()[0])
+                for sql in (count + "files", count + "rows", "select count(distinct key) from rows", count + "vectors")
+            )
+            classes = dict(self._db.execute("select doc_class, count(*) from rows group by doc_class").fetchall())
+        return Statistics(files, passages, contents, cached, classes)
 
 
 def embedder_number(db: sqlite3.Connection, embedder: EmbedderIdentity) -> int:

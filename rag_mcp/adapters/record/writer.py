@@ -118,6 +118,11 @@ class SqliteCommit:
         values = lay.pointer_values(pointer)
         self._db.execute(f"insert or replace into pointer values ({lay.marks(len(values))})", values)
 
+    def distrust(self, paths: Iterable[str], rids: Iterable[str]) -> None:
+        """Let the next ingest do these files, and these vectors, again."""
+        self._db.executemany("update files set recipe = '' where path = ?", [(path,) for path in paths])
+        self._db.executemany("delete from vectors where rid = ?", [(bytes.fromhex(rid),) for rid in rids])
+
     def trim(self, keep: int) -> None:
         """Drop cached contents that no row needs, beyond `keep` of them, oldest first; then unused vectors."""
         idle = self._db.execute(

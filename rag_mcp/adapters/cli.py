@@ -1,0 +1,151 @@
+"""The command line: options, verbs, exit codes. What a verb does stands in `commands`, loaded when it runs.
+
+    0 done   1 findings or refusal   2 usage   3 another writer   4 done, and some files were held
+"""
+
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+import rag_mcp
+
+SHARED = ("db", "corpus", "collection", "embedder", "as_json", "quiet")
+
+
+def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that are accepted before and after a verb."""
+    options = (
+        click.option("--db", metavar="STORE", help="The store folder. [default: one for each corpus; env RAG_MCP_DB_PATH]"),
+        click.option("--collection", metavar="NAME", help="A store within the store. [env RAG_MCP_COLLECTION]"),
+        click.option(
+            "--embedder",
+            metavar="NAME",
+            help="default, bge or hash. [default: the store's own, else default; env RAG_MCP_EMBEDDER]",
+        ),
+        click.option("--json", "as_json", is_flag=True, default=None, help="Print JSON on standard output."),
+        click.option("--quiet", is_flag=True, default=None, help="No progress; a summary on one line."),
+    )
+    return functools.reduce(lambda made, option: option(made), reversed(options), function)
+
+
+def verb(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A verb: shared options merged with those given before it; expected failures become a sentence and a code."""
+
+    @shared_options
+    @click.pass_context
+    @functools.wraps(function)
+    def run(context: click.Context, /, **given: Any) -> None:
+        before: dict[str, Any] = context.obj or {}
+        merged = {name: given.get(name) if given.get(name) is not None else before.get(name) for name in given}
+        from rag_mcp.adapters import commands  # noqa: PLC0415
+
+        context.exit(commands.guarded(function.__name__, merged))
+
+    return run
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(rag_mcp.__version__, prog_name="rag-mcp")
+@shared_options
+@click.pass_context
+def cli(context: click.Context, /, **options: Any) -> None:
+    """Turns a folder of Markdown into cited passages, wholly on this machine.
+
+    \b
+    rag-mcp demo                          see it work on a bundled corpus
+    rag-mcp ingest notes --plan           what would be done, and why
+    rag-mcp ingest notes
+    rag-mcp query "how do I ...?" --corpus notes
+    """
+    context.obj = options
+
+
+@cli.command(short_help="Bring the store up to date with a folder.")
+@click.argument("corpus", required=False)
+@click.option("--plan", "plan_only", is_flag=True, help="Show what would be done, and stop. Writes nothing.")
+@click.option("--out", type=click.Path(dir_okay=False), help="With --plan: save the plan, for rag-mcp apply.")
+@click.option("--full", is_flag=True, help="Ignore the manifest and embed everything again, in place.")
+@click.option("--clean", is_flag=True, help="Remove the store first.")
+@click.option("--exclude", "exclude", multiple=True, metavar="GLOB", help="Leave out paths (gitignore syntax). Repeatable.")
+@click.option("--allow-prune", metavar="N|all", help="Let so many files vanish from the store in one run.")
+@verb
+def ingest() -> None:
+    """Bring the store up to date with the folder CORPUS: embed what is new, forget what is gone.
+
+    Only texts that were never seen are embedded. Files that cannot be read keep what is stored of them. A run
+    that would forget more than 50 files and a tenth of all stops and says so. Exit code 4: done, but some
+    files could not be read.
+    """
+
+
+@cli.command(short_help="Carry out a saved plan.")
+@click.argument("plan", type=click.Path(exists=True, dir_okay=False))
+@verb
+def apply() -> None:
+    """Carry out PLAN, made with: rag-mcp ingest CORPUS --plan --out PLAN. Refused when the world has moved."""
+
+
+@cli.command(short_help="Ask; passages with citations come back.")
+@click.argument("text")
+@click.option("--corpus", metavar="ROOT", help="The corpus folder, which bounds what is shown. [env RAG_MCP_CORPUS_ROOT]")
+@click.option("-k", "k", default="5", metavar="N", help="Number of passages, 1 to 20.", show_default=True)
+@click.option("--doc-class", metavar="CLASS", help="Only note, or only handoff.")
+@verb
+def query() -> None:
+    """Find the passages that answer TEXT. With --json: the same shape as the MCP tool's answer."""
+
+
+@cli.command(short_help="Check record, index and corpus against each other.")
+@click.option("--corpus", metavar="ROOT", help="The corpus folder. [default: the one the store was made from]")
+@click.option("--repair", is_flag=True, help="Rebuild index and keywords from the record, without embedding.")
+@verb
+def verify() -> None:
+    """Check that the store holds what it says, the index what the record names, the corpus what was ingested."""
+
+
+@cli.command(short_help="What a store holds.")
+@click.option("--corpus", metavar="ROOT", help="The corpus whose store is meant.")
+@verb
+def stats() -> None:
+    """Count files, passages, vectors and bytes."""
+
+
+@cli.command(short_help="Show it all on a bundled corpus.")
+@verb
+def demo() -> None:
+    """Ingest a small bundled corpus in a temporary folder: a plan, an edit, a second plan, three cited answers."""
+
+
+def main() -> NoReturn:
+    """Run the command line. SIGTERM ends it as an exception does, so that locks and transactions are let go."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    code: int | str | None = 0
+    try:
+        cli.main(prog_name="rag-mcp", standalone_mode=True)
+    except SystemExit as leave:
+        code = leave.code
+    _leave(code)
+
+
+def _leave(code: int | str | None) -> NoReturn:
+    """End at once: threads that a library left running must not keep a finished command alive."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+def here(path: str) -> Path:
+    """A path as the user wrote it."""
+    return Path(path).expanduser()

@@ -1,0 +1,207 @@
+"""What each verb does: settings, one call of the library, and what the user sees of it."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rag_mcp.adapters.terminal import progress_for
+from rag_mcp.effects.boundary import Refused
+from rag_mcp.index import ALL, Index
+from rag_mcp.pure import errors, render, summary
+from rag_mcp.pure.plans import Plan
+
+Options = Mapping[str, Any]
+
+
+def guarded(name: str, options: Options) -> int:
+    """Run a verb; its exit code. Expected failures become one sentence, or the JSON of R13."""
+    try:
+        return VERBS[name](options)
+    except Refused as refused:
+        return refuse(refused.failure, options)
+    except KeyboardInterrupt:
+        click.echo("interrupted; what was finished stands, run again to go on", err=True)
+        return 130
+
+
+def refuse(failure: errors.Failure, options: Options) -> int:
+    """Say why not; 3 for a busy store, 2 for a setting, else 1."""
+    if options.get("as_json"):
+        print_json({"ok": False, "error": {"type": failure.type, "message": failure.message}, "results": []})
+    else:
+        click.echo(f"rag-mcp: {failure.message}", err=True)
+    match failure:
+        case errors.WriterBusy():
+            return summary.BUSY
+        case errors.ConfigError():
+            return summary.USAGE
+        case _:
+            return summary.REFUSED
+
+
+def print_json(value: Any) -> None:
+    """A value on standard output, as indented ASCII JSON."""
+    from rag_mcp.pure.codec import dumps  # noqa: PLC0415
+
+    click.echo(dumps(value, indent=2))
+
+
+def echo(lines: Iterable[str]) -> None:
+    """Lines on standard output."""
+    click.echo("\n".join(lines))
+
+
+def opened(options: Options, *, corpus: str | None) -> Index:
+    """The index that the options name."""
+    return Index.open(
+        corpus,
+        store=options.get("db"),
+        collection=options.get("collection"),
+        embedder=options.get("embedder"),
+        exclude=tuple(options.get("exclude") or ()),
+        progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json"))),
+    )
+
+
+def ingest(options: Options) -> int:
+    """Plan, and apply unless only the plan was asked for."""
+    corpus = options["corpus"] or os.environ.get("RAG_MCP_CORPUS_ROOT")
+    if not corpus:
+        raise click.UsageError("name the corpus: rag-mcp ingest CORPUS, or set RAG_MCP_CORPUS_ROOT")
+    allow = allowance(options["allow_prune"])
+    if options["out"] and not options["plan_only"]:
+        raise click.UsageError("--out goes with --plan")
+    if options["full"] and options["clean"]:
+        raise click.UsageError("give --full or --clean, not both")
+    with opened(options, corpus=corpus) as index:
+        if options["plan_only"]:
+            if options["clean"]:
+                raise click.UsageError("--plan shows an ingest into the store as it is; --clean would remove it first")
+            return show_plan(index, index.plan(full=options["full"], allow_prune=allow), options, allow, corpus)
+        return show_report(index.ingest(full=options["full"], clean=options["clean"], allow_prune=allow), options)
+
+
+def show_plan(index: Index, plan: Plan, options: Options, allow: int | None, corpus: str) -> int:
+    """Print, and save where asked; 1 when applying it would be refused."""
+    from rag_mcp.pure.codec import plan_to_json  # noqa: PLC0415
+
+    if options["out"]:
+        Path(options["out"]).write_text(plan_to_json(index.save(plan, allow_prune=allow)) + "\n", encoding="ascii")
+    if options["as_json"]:
+        print_json(index.save(plan, allow_prune=allow))
+    else:
+        echo(render.plan_lines(plan, name=corpus))
+        if options["out"]:
+            click.echo(f"saved; carry it out with: rag-mcp apply {options['out']}")
+    return summary.REFUSED if plan.refusal else summary.DONE
+
+
+def show_report(report: summary.Report, options: Options) -> int:
+    """Print what was done."""
+    if options["as_json"]:
+        print_json(report)
+    elif options["quiet"]:
+        click.echo(render.report_line(report))
+    else:
+        echo(render.report_lines(report))
+    return report.exit_code
+
+
+def apply(options: Options) -> int:
+    """Carry out a saved plan with the settings it was made with."""
+    from returns.result import Failure, Success  # noqa: PLC0415
+
+    from rag_mcp.pure.codec import plan_from_json  # noqa: PLC0415
+
+    try:
+        text = Path(options["plan"]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(errors.BadPlan(str(error))) from error
+    match plan_from_json(text):
+        case Success(saved):
+            named = {
+                "db": saved.store,
+                "collection": saved.collection,
+                "embedder": saved.plan.embedder,
+                "exclude": saved.excludes,
+            }
+            with opened({**options, **named}, corpus=saved.plan.root) as index:
+                return show_report(index.apply(saved.plan, allow_prune=saved.allow_prune), options)
+        case Failure(bad):
+            raise Refused(bad)
+        case _ as never:
+            raise AssertionError(never)
+
+
+def query(options: Options) -> int:
+    """Ask."""
+    with opened(options, corpus=options["corpus"]) as index:
+        answer = index.search(options["text"], options["k"], options["doc_class"])
+    if options["as_json"]:
+        from rag_mcp.pure.wire import answer_shape  # noqa: PLC0415
+
+        print_json(answer_shape(answer))
+    else:
+        echo(render.answer_lines(answer))
+    return summary.DONE
+
+
+def verify(options: Options) -> int:
+    """Check, and repair where asked; 1 when something was found."""
+    with opened(options, corpus=options["corpus"]) as index:
+        repaired = index.repair() if options["repair"] else None
+        verdict = index.verify()
+    if options["as_json"]:
+        from rag_mcp.pure.wire import verdict_shape  # noqa: PLC0415
+
+        print_json(verdict_shape(verdict.findings, verdict.files, verdict.passages, verdict.vectors, repaired))
+    else:
+        if repaired is not None:
+            click.echo("index and keywords were rebuilt" if repaired else "vectors are missing: an ingest must make them")
+        echo(render.finding_lines(verdict.findings))
+        click.echo(
+            f"{verdict.files} files, {verdict.passages} passages, {verdict.vectors} vectors:"
+            f" {len(verdict.findings) or 'no'} findings"
+        )
+    return summary.DONE if verdict.ok else summary.REFUSED
+
+
+def stats(options: Options) -> int:
+    """Count."""
+    with opened(options, corpus=options["corpus"]) as index:
+        counted = index.stats()
+    if options["as_json"]:
+        print_json(counted)
+    else:
+        echo(render.stats_lines(counted))
+    return summary.DONE
+
+
+def demo(options: Options) -> int:
+    """Show it all."""
+    from rag_mcp.adapters.demo import run  # noqa: PLC0415
+
+    return run(options)
+
+
+def allowance(given: str | None) -> int | None:
+    """What --allow-prune says."""
+    if given is None or given == "all":
+        return ALL if given else None
+    if given.isdecimal():
+        return int(given)
+    raise click.UsageError("--allow-prune takes a number of files, or all")
+
+
+
+VERBS: Mapping[str, Callable[[Options], int]] = {
+    "ingest": ingest,
+    "apply": apply,
+    "query": query,
+    "verify": verify,
+    "stats": stats,
+    "demo": demo,
+}

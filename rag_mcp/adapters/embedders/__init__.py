@@ -1,0 +1,1 @@
+"""Embedders: from texts to vectors. Importing one loads no model and no library that runs models."""

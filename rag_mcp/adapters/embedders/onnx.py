@@ -1,0 +1,241 @@
+"""Sentence encoders on ONNX Runtime.
+
+    vector(text) = h / |h|,   h = mean over tokens of the last hidden state, or that of the first token (cls)
+
+A batch costs what its longest text costs, so a batch is padded to its own longest text and to nothing more,
+and many texts are run sorted by length. A tokenizer file may ask for truncation and padding of its own: both
+are always set anew here.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from returns.result import Failure, Result, Success
+
+from rag_mcp.adapters.embedders.models import MINILM, ModelFiles, ModelMismatch, ModelSpec, locate, verify
+from rag_mcp.effects.ports import EmbedderFault
+from rag_mcp.pure.identity import EmbedderIdentity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+WHOLE = 32
+"""As many texts as are run as one batch, as they come; more are sorted by length and cut into batches."""
+BATCH = 16
+MEASURED = 256
+"""Texts counted at a time; an encoding takes some hundred times the memory of its text."""
+
+
+class OnnxEmbedder:
+    """The embedder of one model; safe to use from several threads. Each part is loaded when first needed.
+
+    `model_dir` is looked into first; `threads` defaults to the processors this process may use; `download`
+    gives leave to fetch a model that no package carries. Every method raises EmbedderFault.
+    """
+
+    def __init__(
+        self,
+        spec: ModelSpec = MINILM,
+        *,
+        model_dir: Path | None = None,
+        threads: int | None = None,
+        download: bool = False,
+    ) -> None:
+        self._spec = spec
+        self._model_dir = model_dir
+        self._threads = threads or processors()
+        self._download = download
+        self._lock = RLock()
+        self._files: ModelFiles | None = None
+        self._hashes: dict[Path, str] = {}
+        self._identity: EmbedderIdentity | None = None
+        self._counter: Any = None
+        self._encoder: _Encoder | None = None
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Constants where the hashes of the model are known; else its files are found and hashed, once."""
+        with self._lock:
+            if self._identity is None:
+                self._identity = self._identify()
+            return self._identity
+
+    def measure(self, texts: Sequence[str]) -> Sequence[int]:
+        """Token counts, special tokens not included; loads the tokenizer and nothing else."""
+        with self._lock:
+            if self._counter is None:
+                self._counter = self._tokenizer()
+        counts: list[int] = []
+        with _faults(f"the tokenizer of model {self._spec.name} failed"):
+            for start in range(0, len(texts), MEASURED):
+                some = list(texts[start : start + MEASURED])
+                encoded = self._counter.encode_batch_fast(some, add_special_tokens=False)
+                counts.extend(len(encoding.ids) for encoding in encoded)
+        return counts
+
+    def embed(self, texts: Sequence[str]) -> Sequence[bytes]:
+        """One vector for each text, in order."""
+        return self._vectors([self._spec.document_prefix + text for text in texts])
+
+    def embed_query(self, text: str) -> bytes:
+        """The vector of a question."""
+        return self._vectors([self._spec.query_prefix + text])[0]
+
+    def _vectors(self, texts: list[str]) -> list[bytes]:
+        encoder = self._loaded()
+        with _faults(f"model {self._spec.name} failed"):
+            return encoder.vectors(texts)
+
+    def _loaded(self) -> "_Encoder":
+        with self._lock:
+            if self._encoder is None:
+                path = self._found().weights
+                self._hash(path)
+                tokenizer = self._tokenizer()
+                with _faults(f"{path}: the model could not be loaded"):
+                    session = open_session(path, self._threads)
+                    self._encoder = _Encoder(session, tokenizer, self._spec)
+            return self._encoder
+
+    def _tokenizer(self) -> Any:
+        path = self._found().tokenizer
+        self._hash(path)
+        with _faults(f"{path}: the tokenizer could not be loaded"):
+            from tokenizers import Tokenizer
+
+            tokenizer = Tokenizer.from_file(str(path))
+            tokenizer.no_truncation()
+            tokenizer.no_padding()
+            return tokenizer
+
+    def _identify(self) -> EmbedderIdentity:
+        spec = self._spec
+        weights, tokenizer = spec.weights.sha256, spec.tokenizer.sha256
+        if not (weights and tokenizer):
+            weights, tokenizer = self._hash(self._found().weights), self._hash(self._found().tokenizer)
+        return EmbedderIdentity(
+            name=spec.name,
+            weights=weights,
+            tokenizer=tokenizer,
+            dim=spec.dim,
+            pooling=spec.pooling,
+            query_prefix=spec.query_prefix,
+            document_prefix=spec.document_prefix,
+            max_tokens=spec.max_tokens,
+        )
+
+    def _found(self) -> ModelFiles:
+        if self._files is None:
+            match locate(self._spec, self._model_dir, self._download):
+                case Success(files):
+                    self._files = files
+                case Failure(missing):
+                    raise EmbedderFault(missing.sentence)
+        assert self._files is not None
+        return self._files
+
+    def _hash(self, path: Path) -> str:
+        """The verified hash of a file of the model; each is read through once."""
+        if path not in self._hashes:
+            piece = self._spec.weights if path == self._found().weights else self._spec.tokenizer
+            with _faults(f"{path}: the file could not be read"):
+                verified: Result[str, ModelMismatch] = verify(piece, path)
+            match verified:
+                case Success(digest):
+                    self._hashes[path] = digest
+                case Failure(mismatch):
+                    raise EmbedderFault(mismatch.sentence)
+        return self._hashes[path]
+
+
+class _Encoder:
+    """A loaded model: session, tokenizer cut to its window, and the names of what goes in and comes out."""
+
+    def __init__(self, session: Any, tokenizer: Any, spec: ModelSpec) -> None:
+        tokenizer.enable_truncation(spec.max_tokens)
+        outputs = [output.name for output in session.get_outputs()]
+        self._session = session
+        self._tokenizer = tokenizer
+        self._pooling = spec.pooling
+        self._inputs = {given.name for given in session.get_inputs()}
+        self._output = "last_hidden_state" if "last_hidden_state" in outputs else outputs[0]
+
+    def vectors(self, texts: list[str]) -> list[bytes]:
+        """One vector for each text, in order."""
+        rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
+        vectors = [b""] * len(rows)
+        for places in batches([len(row) for row in rows]):
+            pooled = self._pooled([rows[place] for place in places])
+            for place, vector in zip(places, pooled, strict=True):
+                vectors[place] = vector.astype("<f4").tobytes()
+        return vectors
+
+    def _pooled(self, rows: list[list[int]]) -> "Floats":
+        import numpy as np
+
+        ids = np.zeros((len(rows), max(map(len, rows))), np.int64)
+        mask = np.zeros_like(ids)
+        for place, row in enumerate(rows):
+            ids[place, : len(row)] = row
+            mask[place, : len(row)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        (hidden,) = self._session.run([self._output], {name: given[name] for name in self._inputs})
+        if self._pooling == "cls":
+            pooled = hidden[:, 0]
+        else:
+            weight = mask.astype(np.float32)
+            pooled = (weight[:, None, :] @ hidden)[:, 0] / weight.sum(1, keepdims=True)
+        norms = np.linalg.norm(pooled, axis=1, keepdims=True)
+        # A row of zeros stays one: it is for the caller's check to find, not for a division to blur.
+        unit: Floats = pooled / np.where(norms == 0, 1, norms)
+        return unit
+
+
+def batches(lengths: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Places of texts, batch by batch: all at once if they are few, else sorted by length, longest first."""
+    if len(lengths) <= WHOLE:
+        if lengths:
+            yield range(len(lengths))
+        return
+    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    for start in range(0, len(order), BATCH):
+        yield order[start : start + BATCH]
+
+
+def open_session(path: Path, threads: int) -> Any:
+    """An ONNX Runtime session on the processor. Raises what the runtime raises."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Threads that wait by spinning double the processor time of a query and save it nothing.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def processors() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def _faults(what: str) -> Iterator[None]:
+    """Whatever a vendor's library raises (its exceptions share no base of their own), as EmbedderFault."""
+    try:
+        yield
+    except EmbedderFault:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise EmbedderFault(f"{what} ({reason})") from error

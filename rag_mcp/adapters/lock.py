@@ -1,0 +1,73 @@
+"""One writer for each store: an operating system lock that dies with its holder, and a note that names it.
+
+The lock alone decides. The note (`writer.json`) is only written once there is something to do, so that a run
+that finds nothing to do writes nothing; it is removed when the lock is released.
+"""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from returns.result import Failure, Result, Success
+
+from rag_mcp.pure.errors import WriterBusy
+
+LOCK, NOTE = "writer.lock", "writer.json"
+NOTE_WAIT = 0.5  # seconds in which a holder that is just starting may still write its note
+
+
+class WriterLock:
+    """The lock of one store folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = FileLock(folder / LOCK, timeout=0)
+
+    def acquire(self) -> Result[None, WriterBusy]:
+        """Take the lock at once, or say who holds it. The folder is made if need be."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock.acquire()
+        except Timeout:
+            return Failure(WriterBusy(str(self._folder), holder(self._folder)))
+        return Success(None)
+
+    def announce(self) -> None:
+        """Write down who holds the lock."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        note = {"pid": os.getpid(), "host": socket.gethostname(), "since": now}
+        with suppress(OSError):
+            (self._folder / NOTE).write_text(json.dumps(note), encoding="utf-8")
+
+    def release(self) -> None:
+        """Give the lock back; idempotent."""
+        if self._lock.is_locked:
+            (self._folder / NOTE).unlink(missing_ok=True)
+            self._lock.release()
+
+
+def holder(folder: Path) -> str:
+    """Who holds the lock, as a phrase."""
+    deadline = time.monotonic() + NOTE_WAIT
+    while True:
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+            return f"process {note['pid']} on {note['host']} since {note['since']}"
+        if time.monotonic() > deadline:
+            return "another process, which has not said yet who it is"
+        time.sleep(0.05)
+
+
+@contextmanager
+def held(lock: WriterLock) -> Iterator[None]:
+    """Release the lock when the block ends, however it ends."""
+    try:
+        yield
+    finally:
+        lock.release()

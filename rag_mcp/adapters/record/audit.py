@@ -1,0 +1,40 @@
+"""The record looked through row by row: is each still what it says it is?"""
+
+import sqlite3
+from collections.abc import Sequence
+
+from rag_mcp.adapters.record import rows as lay
+from rag_mcp.effects.record import RecordAudit
+from rag_mcp.pure.chunking import content_key
+from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.manifest import row_mark
+from rag_mcp.pure.vectors import check, rid
+
+
+def audit(db: sqlite3.Connection, embedder: EmbedderIdentity | None) -> RecordAudit:
+    """Reads every page, every row and every vector that rows name."""
+    faults = [text for (text,) in db.execute("pragma integrity_check(5)") if text != "ok"]
+    return RecordAudit(tuple(faults), tuple(bad_rows(db)), tuple(bad_vectors(db, embedder)) if embedder else ())
+
+
+def bad_rows(db: sqlite3.Connection) -> Sequence[str]:
+    """Paths with a row whose mark or content key is not that of what it says."""
+    cursor = db.cursor()
+    cursor.row_factory = sqlite3.Row
+    bad: set[str] = set()
+    for row in cursor.execute(f"select {lay.ROW_COLUMNS} from rows"):
+        chunk = lay.chunk_of(row)
+        if row["mark"] != row_mark(row["path"], chunk, row["doc_class"]) or chunk.key != content_key(chunk):
+            bad.add(row["path"])
+    return sorted(bad)
+
+
+def bad_vectors(db: sqlite3.Connection, embedder: EmbedderIdentity) -> Sequence[str]:
+    """Rids of vectors in use that are no vectors, or not the ones their names stand for."""
+    used = "select rid, vector from vectors v where exists (select 1 from rows r where r.rid = v.rid)"
+    bad = []
+    for name, vector in db.execute(used):
+        sound = check([vector], 1, embedder.dim).value_or(False) is not False
+        if not sound or rid(embedder.fingerprint, vector) != name.hex():
+            bad.append(name.hex())
+    return sorted(bad)

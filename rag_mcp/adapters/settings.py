@@ -1,0 +1,83 @@
+"""Where things are: from arguments first, `RAG_MCP_*` variables second, defaults last.
+
+    RAG_MCP_CORPUS_ROOT   the corpus folder          RAG_MCP_EMBEDDER    default, bge or hash
+    RAG_MCP_DB_PATH       the store folder           RAG_MCP_MODEL_DIR   a folder with model.onnx and tokenizer.json
+    RAG_MCP_COLLECTION    a name, default "knowledge"
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import frozen
+from returns.result import Failure, Result, Success
+
+from rag_mcp.pure.errors import ConfigError
+
+DEFAULT_COLLECTION = "knowledge"
+EMBEDDERS = ("default", "minilm-l6-v2", "bge", "hash")
+COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@frozen
+class Settings:
+    """What a command works on. `corpus` None: the record says; `embedder` None: nothing was asked for."""
+
+    store: Path
+    corpus: Path | None
+    collection: str = DEFAULT_COLLECTION
+    embedder: str | None = None
+    model_dir: Path | None = None
+    excludes: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """The folder of this collection: the store itself, or a folder of its own inside it."""
+        return self.store if self.collection == DEFAULT_COLLECTION else self.store / "collections" / self.collection
+
+
+def resolve(
+    environ: Mapping[str, str],
+    *,
+    corpus: str | Path | None = None,
+    store: str | Path | None = None,
+    collection: str | None = None,
+    embedder: str | None = None,
+    excludes: tuple[str, ...] = (),
+) -> Result[Settings, ConfigError]:
+    """The settings, or which of them is missing or means nothing."""
+    root = corpus or environ.get("RAG_MCP_CORPUS_ROOT") or None
+    folder = store or environ.get("RAG_MCP_DB_PATH") or None
+    name = collection or environ.get("RAG_MCP_COLLECTION") or DEFAULT_COLLECTION
+    if not COLLECTION_NAME.fullmatch(name):
+        return Failure(ConfigError(f"collection {name!r}: use up to 64 letters, digits, '.', '_' or '-' (RAG_MCP_COLLECTION)"))
+    by = embedder or environ.get("RAG_MCP_EMBEDDER") or None
+    if by is not None and by not in EMBEDDERS:
+        return Failure(ConfigError(f"embedder {by!r} is not one of {', '.join(EMBEDDERS)} (RAG_MCP_EMBEDDER)"))
+    if root is None and folder is None:
+        return Failure(
+            ConfigError("no store was named: give --db STORE or --corpus ROOT, or set RAG_MCP_DB_PATH or RAG_MCP_CORPUS_ROOT")
+        )
+    where = Path(folder).expanduser().absolute() if folder else default_store(Path(root or "."))
+    models = environ.get("RAG_MCP_MODEL_DIR")
+    return Success(
+        Settings(
+            store=where,
+            corpus=Path(root).expanduser() if root else None,
+            collection=name,
+            embedder=by,
+            model_dir=Path(models).expanduser() if models else None,
+            excludes=excludes,
+        )
+    )
+
+
+def default_store(corpus: Path) -> Path:
+    """The folder in the user's data directory that belongs to this corpus, by its real path."""
+    from platformdirs import user_data_path  # noqa: PLC0415
+
+    real = corpus.expanduser().resolve()
+    digest = hashlib.sha256(str(real).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", real.name)[:40] or "root"
+    return Path(user_data_path("rag-mcp", appauthor=False)) / "stores" / f"{name}-{digest}"

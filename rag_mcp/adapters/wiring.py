@@ -1,0 +1,159 @@
+"""The composition root: settings in, working parts out. Nothing else in the project names two adapters."""
+
+import os
+import secrets
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+from attrs import field, frozen
+
+from rag_mcp.adapters.corpus_files import CorpusFolder
+from rag_mcp.adapters.lock import WriterLock
+from rag_mcp.adapters.record.reader import SqliteReader
+from rag_mcp.adapters.record.schema import set_aside
+from rag_mcp.adapters.record.writer import SqliteRecord
+from rag_mcp.adapters.settings import Settings
+from rag_mcp.effects.apply import Hands
+from rag_mcp.effects.boundary import Refused
+from rag_mcp.effects.ports import Checkpoint, Embedder, Exact, Progress, Silence, VectorIndex
+from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
+from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.identity import Labelling, RunIdentity
+
+
+def no_checkpoint(name: str) -> None:
+    """The checkpoint of an ordinary run."""
+
+
+@frozen
+class Parts:
+    """What one store works with. `embedder` and `index` are made of settings, or given."""
+
+    settings: Settings
+    corpus: CorpusFolder | None
+    embedder: Embedder
+    index: VectorIndex
+    labelling: Labelling = Labelling()
+    progress: Progress = field(factory=Silence)
+    checkpoint: Checkpoint = no_checkpoint
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the store's collection."""
+        return self.settings.folder
+
+    @property
+    def run(self) -> RunIdentity:
+        """What a run with these parts would make."""
+        return RunIdentity(self.embedder.identity, labelling=self.labelling)
+
+    def lock(self) -> WriterLock:
+        """The writer's lock, not yet taken."""
+        return WriterLock(self.folder)
+
+    def reader(self) -> SqliteReader:
+        """The record, for reading."""
+        return SqliteReader(self.folder)
+
+    def writer(self) -> SqliteRecord:
+        """The record, for writing; a damaged one is set aside and a new one begun. Hold the lock."""
+        try:
+            return SqliteRecord(self.folder)
+        except RecordDamaged:
+            set_aside(self.folder)
+            return SqliteRecord(self.folder)
+
+    def hands(self, record: SqliteRecord) -> Hands:
+        """What applying a plan works with."""
+        return Hands(record, self.index, self.embedder, self.checkpoint, self.progress, stamp, str(self.folder))
+
+    def wipe(self) -> None:
+        """Remove record and index, the lock excepted. Hold the lock."""
+        for path in self.folder.glob("record.sqlite3*"):
+            path.unlink()
+        shutil.rmtree(self.folder / "index", ignore_errors=True)
+
+
+def stamp() -> tuple[str, str]:
+    """A token that no other commit has, and the time."""
+    return secrets.token_hex(8), datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def assemble(
+    settings: Settings,
+    *,
+    embedder: Embedder | None = None,
+    labelling: Labelling | None = None,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
+) -> Parts:
+    """Parts for these settings. Without an embedder named, the one the store was made by, else the default.
+
+    Raises Refused for a setting that means nothing. Looks at the store, creates nothing, loads nothing heavy.
+    """
+    from rag_mcp.adapters.stores.chroma import ChromaIndex  # noqa: PLC0415
+
+    pointer = stored_pointer(settings.folder)
+    maker = embedder or make_embedder(settings, pointer)
+    root = settings.corpus or (Path(pointer.root) if pointer else None)
+    return Parts(
+        settings=settings,
+        corpus=corpus_folder(settings, root) if root else None,
+        embedder=maker,
+        index=ChromaIndex(str(settings.folder / "index"), maker.identity.dim),
+        labelling=labelling or Labelling(),
+        progress=progress or Silence(),
+        checkpoint=checkpoint,
+    )
+
+
+def stored_pointer(folder: Path) -> Pointer | None:
+    """What the record in a folder points to; None when it cannot say."""
+    reader = SqliteReader(folder)
+    try:
+        with reader.snapshot() as snapshot:
+            return snapshot.pointer()
+    except (OSError, RecordDamaged, RecordForeign, RecordUnavailable):
+        return None
+    finally:
+        reader.close()
+
+
+def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
+    """The embedder by name."""
+    name = settings.embedder or (pointer.embedder.name if pointer else "default")
+    if name == "hash":
+        from rag_mcp.adapters.embedders.hashing import HashEmbedder  # noqa: PLC0415
+
+        return HashEmbedder()
+    from rag_mcp.adapters.embedders.models import by_name  # noqa: PLC0415
+    from rag_mcp.adapters.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
+
+    spec = by_name(name)
+    if spec is None:
+        raise Refused(ConfigError(f"the store was made by embedder {name!r}, which is not known here; name one with --embedder"))
+    return OnnxEmbedder(spec, model_dir=settings.model_dir)
+
+
+def scan(pairs: list[tuple[str, bytes]]) -> Exact:
+    """An exact index of these vectors."""
+    from rag_mcp.adapters.stores.exact import ExactScan  # noqa: PLC0415
+
+    return ExactScan(pairs)
+
+
+def recorded_corpus(settings: Settings) -> CorpusFolder | None:
+    """The corpus that the store was made from."""
+    pointer = stored_pointer(settings.folder)
+    return corpus_folder(settings, Path(pointer.root)) if pointer else None
+
+
+def corpus_folder(settings: Settings, root: Path) -> CorpusFolder:
+    """The corpus, the store itself left out where it lies inside."""
+    return CorpusFolder(str(root), settings.excludes, skip=(str(settings.store),))
+
+
+def environ() -> dict[str, str]:
+    """The process's environment."""
+    return dict(os.environ)

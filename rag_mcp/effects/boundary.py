@@ -1,0 +1,33 @@
+"""Where exceptions of the world become failure values, and nowhere else.
+
+Adapters raise a handful of named exceptions; whatever else comes through is a bug and stays one.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rag_mcp.effects.record import RecordDamaged, RecordForeign, RecordUnavailable
+from rag_mcp.pure.errors import Failure, StoreMissing, StoreUnreachable
+
+
+class Refused(Exception):
+    """An expected failure on its way to the caller of the library; `failure` is the value."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@contextmanager
+def store_faults(store: str) -> Iterator[None]:
+    """What a store may do to its caller, as Refused."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise Refused(StoreMissing(store)) from error
+    except (RecordDamaged, RecordForeign, RecordUnavailable) as error:
+        raise Refused(StoreUnreachable(store, str(error))) from error
+    except PermissionError as error:
+        raise Refused(StoreUnreachable(store, error.strerror or "permission denied")) from error
+    except OSError as error:
+        raise Refused(StoreUnreachable(store, error.strerror or str(error))) from error

@@ -1,0 +1,185 @@
+"""Carries a search policy out over one snapshot: ask, recheck, cite.
+
+Every row is checked against the scope again before it is shown, and every passage against its file; scores
+are made anew from the cached vectors, so the index and the exact scan give the same numbers and order.
+"""
+
+import hashlib
+import threading
+from collections.abc import Sequence
+
+from attrs import define, field, frozen
+from returns.result import Failure, Result, Success
+
+from rag_mcp.effects.ports import Corpus, Embedder, EmbedderFault, Exact, IndexBroken, OpenIndex, Scan, VectorIndex
+from rag_mcp.effects.record import Pointer, Snapshot
+from rag_mcp.pure import stages
+from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages
+from rag_mcp.pure.documents import decode
+from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
+from rag_mcp.pure.query import Query
+from rag_mcp.pure.stages import Ask, Enough, Heard, SearchPolicy
+from rag_mcp.pure.vectors import check, dot
+
+SearchFailure = EmptyStore | EmbedderMismatch | EmbedderFailed
+
+
+@define
+class Held:
+    """What a long-lived reader keeps between searches, for one commit: an open index, the vectors in memory."""
+
+    token: str | None = None
+    opened: OpenIndex | None = None
+    refused: str | None = None
+    exact: Exact | None = None
+    lock: threading.RLock = field(factory=threading.RLock)
+
+    def turn_to(self, token: str | None) -> None:
+        """Drop what belongs to another commit."""
+        with self.lock:
+            if self.token != token:
+                if self.opened:
+                    self.opened.close()
+                self.token, self.opened, self.refused, self.exact = token, None, None, None
+
+
+@frozen
+class Desk:
+    """What searching needs of the world."""
+
+    corpus: Corpus
+    index: VectorIndex
+    embedder: Embedder
+    scan: Scan
+    policy: SearchPolicy
+    store: str
+    held: Held = field(factory=Held)
+
+
+def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, SearchFailure]:
+    """The answer from this snapshot."""
+    pointer = snapshot.pointer()
+    if pointer is None or pointer.vectors == 0:
+        return Failure(EmptyStore(desk.store))
+    if pointer.embedder.fingerprint != desk.embedder.identity.fingerprint:
+        return Failure(EmbedderMismatch(pointer.embedder.name, desk.embedder.identity.name))
+    match embedded_query(desk.embedder, query.text):
+        case Success(vector):
+            desk.held.turn_to(pointer.token)
+            return Success(_Search(desk, snapshot, pointer, query, vector).answer())
+        case Failure(failed):
+            return Failure(failed)
+        case _ as never:
+            raise AssertionError(never)
+
+
+def embedded_query(embedder: Embedder, text: str) -> Result[bytes, EmbedderFailed]:
+    """The checked vector of a question."""
+    name = embedder.identity.name
+    try:
+        vector = embedder.embed_query(text)
+    except EmbedderFault as fault:
+        return Failure(EmbedderFailed(name, str(fault)))
+    match check([vector], 1, embedder.identity.dim):
+        case Failure(why):
+            return Failure(EmbedderFailed(name, why))
+        case _:
+            return Success(vector)
+
+
+@define
+class _Search:
+    """One question under way."""
+
+    desk: Desk
+    snapshot: Snapshot
+    pointer: Pointer
+    query: Query
+    vector: bytes
+    degraded: str | None = None
+    dropped: int = 0
+    files: dict[str, bytes | None] = field(factory=dict)
+
+    def answer(self) -> Answer:
+        hits: list[Hit] = []
+        heard: Heard | None = None
+        total = self.pointer.vectors
+        allowed = self.snapshot.passing(self.query.doc_class)
+        while not isinstance(step := self._step(total, allowed, heard), Enough):
+            found = self._ask(step)
+            hits = self._hits([rid for rid, _ in found])
+            heard = Heard(step, len(hits), exhausted=len(found) < step.n)
+        return Answer(self.query.text, self.query.k, tuple(hits), self.dropped, self.degraded)
+
+    def _step(self, total: int, allowed: int, heard: Heard | None) -> stages.Step:
+        step = stages.next_step(self.desk.policy, self.query, total, allowed, heard)
+        if isinstance(step, Ask) and self._opened() is None:
+            return stages.without_index(step, self.query)
+        return step
+
+    def _ask(self, step: Ask | stages.Scan) -> Sequence[tuple[str, float]]:
+        opened = self._opened() if isinstance(step, Ask) else None
+        if opened is not None:
+            try:
+                return opened.query(self.vector, step.n)
+            except IndexBroken as broken:
+                self.degraded = str(broken)
+        return self._exact(step.n)
+
+    def _exact(self, n: int) -> Sequence[tuple[str, float]]:
+        held, doc_class = self.desk.held, self.query.doc_class
+        with held.lock:
+            exact = held.exact if held.token == self.pointer.token else None
+            if exact is None:
+                exact = self.desk.scan(self.snapshot.vectors(None))
+                if held.token == self.pointer.token:
+                    held.exact = exact
+        allowed = None if doc_class is None else self.snapshot.passing_rids(doc_class)
+        return exact.query(self.vector, n, allowed)
+
+    def _opened(self) -> OpenIndex | None:
+        held, pointer = self.desk.held, self.pointer
+        if pointer.folder is None or pointer.evidence is None:
+            return None
+        with held.lock:
+            if held.token != pointer.token:
+                return None
+            if held.opened is None and held.refused is None:
+                match self.desk.index.open(pointer.folder, pointer.evidence):
+                    case Success(opened):
+                        held.opened = opened
+                    case Failure(why):
+                        held.refused = why
+            self.degraded = held.refused
+            return held.opened
+
+    def _hits(self, rids: Sequence[str]) -> list[Hit]:
+        vectors = dict(self.snapshot.vectors(rids))
+        scores = {rid: dot(self.vector, vector) for rid, vector in vectors.items()}
+        rows = self.snapshot.rows(list(scores), self.query.doc_class)
+        hits: list[Hit] = []
+        self.dropped = 0
+        for score, group in passages(rows, scores):
+            inside = [row for row in group if not self.desk.corpus.escapes(row.source)]
+            self.dropped += len(group) - len(inside)
+            if inside:
+                hit = cite(score, inside)
+                hits.append(hit if self._stands(inside[0]) else marked_stale(hit))
+            if len(hits) == self.query.k:
+                break
+        return hits
+
+    def _stands(self, row: Row) -> bool:
+        if row.source not in self.files:
+            self.files[row.source] = self.desk.corpus.read(row.source).value_or(None)
+        return still_holds(self.files[row.source], row)
+
+
+def still_holds(data: bytes | None, row: Row) -> bool:
+    """True when the file's bytes hold the row's text at the lines it names."""
+    if data is None:
+        return False
+    if hashlib.sha256(data).hexdigest() == row.digest:
+        return True
+    text = decode(row.source, data).value_or(None)
+    return text is not None and text[row.start : row.end] == row.text

@@ -1,0 +1,64 @@
+"""Record against itself, index against record, corpus against record; and the repair that needs no embedding."""
+
+from attrs import frozen
+from returns.result import Result, Success
+
+from rag_mcp.effects.apply import Hands, rebuild, sweep
+from rag_mcp.effects.ports import Corpus, VectorIndex
+from rag_mcp.effects.record import Pointer, Snapshot
+from rag_mcp.pure.errors import IndexFailed
+from rag_mcp.pure.findings import Finding, corpus_findings, index_finding, record_findings
+
+
+@frozen
+class Verdict:
+    """All that verify found, and what it looked at."""
+
+    findings: tuple[Finding, ...]
+    files: int
+    passages: int
+    vectors: int
+    repaired: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing was found."""
+        return not self.findings
+
+
+def verify(snapshot: Snapshot, index: VectorIndex, corpus: Corpus | None) -> Verdict:
+    """Look through everything; nothing is changed."""
+    belief, pointer, audit = snapshot.belief(), snapshot.pointer(), snapshot.audit()
+    findings = list(record_findings(belief, audit.faults, audit.rows, audit.vectors))
+    findings += index_finding(index_fault(snapshot, index, pointer))
+    if corpus is not None:
+        findings += corpus_findings(corpus.look(), belief)
+    passages = sum(rows.count for rows in belief.rows.values())
+    return Verdict(tuple(findings), len(belief.entries), passages, belief.index.vectors)
+
+
+def index_fault(snapshot: Snapshot, index: VectorIndex, pointer: Pointer | None) -> str | None:
+    """Why the index is not what the record says, or None."""
+    if pointer is None or pointer.folder is None:
+        return None
+    if index.evidence(pointer.folder) != pointer.evidence:
+        return "it is missing or not what the last run left"
+    rids = snapshot.passing_rids(None)
+    vectors = dict(snapshot.vectors(rids))
+    return index.preflight(pointer.folder, rids, vectors if len(vectors) == len(rids) else None)
+
+
+def repair(hands: Hands) -> Result[bool, IndexFailed]:
+    """Rebuild index and keywords from the record; False when vectors are missing, which only an ingest can make.
+
+    Altered rows and vectors are marked, so that the next ingest does them again.
+    """
+    audit = hands.record.audit()
+    with hands.record.commit() as tx:
+        tx.distrust(audit.rows, audit.vectors)
+    belief, pointer = hands.record.belief(), hands.record.pointer()
+    if belief.vectorless or pointer is None:
+        return Success(False)
+    rebuilt = rebuild(hands, pointer)
+    sweep(hands)
+    return rebuilt.map(lambda _: True)

@@ -1,0 +1,257 @@
+"""The library: one class, from a folder to cited passages.
+
+    from rag_mcp import Index
+
+    with Index.open("notes") as index:
+        print(index.plan())                 # what an ingest would do; nothing is written
+        index.ingest()
+        for hit in index.search("how do I rotate the keys?").results:
+            print(hit.citation.source, hit.citation.start_line, hit.text)
+
+Expected failures are raised as `Refused`; its `failure` is one of the frozen values of `rag_mcp.pure.errors`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from attrs import evolve
+from returns.result import Failure, Result, Success
+
+from rag_mcp.adapters import wiring
+from rag_mcp.adapters.lock import held
+from rag_mcp.adapters.record.reader import SqliteReader
+from rag_mcp.adapters.record.schema import set_aside
+from rag_mcp.adapters.settings import resolve
+from rag_mcp.effects.boundary import Refused, store_faults
+from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
+from rag_mcp.effects.ports import Embedder, Progress
+from rag_mcp.effects.record import Known, RecordDamaged
+from rag_mcp.effects.retrieve import Desk, embedded_query, search
+from rag_mcp.effects.verify import Verdict, repair, verify
+from rag_mcp.pure import errors
+from rag_mcp.pure.citations import Answer
+from rag_mcp.pure.planning import Limits
+from rag_mcp.pure.plans import Plan, SavedPlan
+from rag_mcp.pure.query import DEFAULT_K, parse_query
+from rag_mcp.pure.stages import SearchPolicy
+from rag_mcp.pure.statistics import Stats
+from rag_mcp.pure.summary import Report
+
+T = TypeVar("T")
+Announce = Callable[[], None]
+ALL = 2**62
+"""As `allow_prune`: any number of files may go."""
+
+
+class Index:
+    """One corpus and its store. Cheap to make; safe to search from several threads."""
+
+    def __init__(self, parts: wiring.Parts, policy: SearchPolicy = SearchPolicy()) -> None:
+        self._parts = parts
+        self._reader: SqliteReader = parts.reader()
+        self._desk: Desk | None = None
+        self._policy = policy
+
+    @classmethod
+    def open(
+        cls,
+        corpus: str | Path | None = None,
+        *,
+        store: str | Path | None = None,
+        embedder: str | Embedder | None = None,
+        collection: str | None = None,
+        exclude: tuple[str, ...] = (),
+        environ: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+        policy: SearchPolicy = SearchPolicy(),
+    ) -> Self:
+        """An index over `corpus`, kept in `store` (a folder of the user's data directory where none is named).
+
+        With a store alone the corpus is the one it was made from. `embedder` is a name ("default", "bge",
+        "hash") or an object; None means the one the store was made by, else the default. Nothing is created,
+        and no model is loaded, before there is need. Raises Refused(ConfigError).
+        """
+        name = embedder if isinstance(embedder, str) else None
+        world = wiring.environ() if environ is None else environ
+        settings = _value(
+            resolve(world, corpus=corpus, store=store, collection=collection, embedder=name, excludes=exclude)
+        )
+        given = None if isinstance(embedder, str) else embedder
+        return cls(wiring.assemble(settings, embedder=given, progress=progress), policy)
+
+    @property
+    def store(self) -> Path:
+        """The store's folder."""
+        return self._parts.folder
+
+    def plan(self, *, full: bool = False, allow_prune: int | None = None) -> Plan:
+        """What an ingest would do, with a reason for every path. Nothing is written or created.
+
+        `full`: ignore manifest and cached vectors. `allow_prune`: so many files may go (`ALL`: any number).
+        Raises Refused (CorpusMissing, EmbedderFailed, StoreUnreachable).
+        """
+        with store_faults(str(self.store)), self._for_planning() as known:
+            return self._draft(known, Order(full, Limits(allow=allow_prune))).plan
+
+    def save(self, plan: Plan, *, allow_prune: int | None = None) -> SavedPlan:
+        """The plan with all that `apply` needs to make it again; write it with `rag_mcp.pure.codec`."""
+        settings = self._parts.settings
+        return SavedPlan(str(settings.store), settings.collection, settings.excludes, allow_prune, plan)
+
+    def apply(self, plan: Plan, *, allow_prune: int | None = None) -> Report:
+        """Carry out a plan made before, if planning again gives the very same plan; else Refused(PlanMoved)."""
+        return self._ingest(Order(plan.full, Limits(allow=allow_prune)), saved=plan)
+
+    def ingest(self, *, full: bool = False, clean: bool = False, allow_prune: int | None = None) -> Report:
+        """Plan and apply. `full` embeds everything again, `clean` removes the store first.
+
+        Raises Refused (CorpusMissing, EmbedderFailed, IndexFailed, PruneRefused, StoreUnreachable, WriterBusy).
+        """
+        return self._ingest(Order(full, Limits(allow=allow_prune)), clean=clean)
+
+    def search(self, text: str, k: int = DEFAULT_K, doc_class: str | None = None) -> Answer:
+        """The best `k` passages, each with what it cites, from the newest generation.
+
+        `k` is clamped to 1..20; `doc_class` is "note", "handoff" or None. Raises Refused (InvalidQuery,
+        InvalidDocClass, StoreMissing, EmptyStore, StoreUnreachable, EmbedderMismatch, EmbedderFailed).
+        """
+        query = _value(parse_query(text, k, doc_class))
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            return _value(search(self._at_desk(), snapshot, query))
+
+    def verify(self) -> Verdict:
+        """Check record, index and corpus against each other; nothing is changed. Raises Refused."""
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            return verify(snapshot, self._parts.index, self._parts.corpus)
+
+    def repair(self) -> bool:
+        """Rebuild index and keywords from the record; True when that sufficed, False when an ingest must follow."""
+        lock = self._parts.lock()
+        with store_faults(str(self.store)), held(lock):
+            if not self.store.is_dir():
+                raise Refused(errors.StoreMissing(str(self.store)))
+            _value(lock.acquire())
+            lock.announce()
+            record = self._parts.writer()
+            try:
+                return _value(repair(self._parts.hands(record)))
+            finally:
+                record.close()
+
+    def stats(self) -> Stats:
+        """What the store holds and what it was made by. Raises Refused."""
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            counted = snapshot.statistics()
+            pointer = snapshot.pointer()
+        sizes = sum(path.stat().st_size for path in self.store.rglob("*") if path.is_file())
+        return Stats(
+            store=str(self.store),
+            corpus=pointer.root if pointer else None,
+            collection=self._parts.settings.collection,
+            generation=pointer.generation if pointer else 0,
+            finished=pointer.finished if pointer else None,
+            embedder=pointer.embedder.name if pointer else None,
+            dim=pointer.embedder.dim if pointer else None,
+            files=counted.files,
+            passages=counted.passages,
+            distinct_texts=counted.contents,
+            vectors=pointer.vectors if pointer else 0,
+            cached_vectors=counted.cached,
+            classes=counted.classes,
+            bytes_on_disk=sizes,
+        )
+
+    def close(self) -> None:
+        """Release files and memory; idempotent."""
+        self._reader.close()
+        if self._desk:
+            self._desk.held.turn_to(None)
+
+    def __enter__(self) -> Self:
+        """Use as a context manager."""
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        """Close."""
+        self.close()
+
+    def _ingest(self, order: Order, *, clean: bool = False, saved: Plan | None = None) -> Report:
+        lock = self._parts.lock()
+        with store_faults(str(self.store)), held(lock):
+            self._check_corpus()
+            if clean:
+                _value(embedded_query(self._parts.embedder, "ready"))  # nothing is removed for one that fails
+            _value(lock.acquire())
+            if clean:
+                lock.announce()
+                self._parts.wipe()
+            try:
+                return self._write(order, lock.announce, saved)
+            except RecordDamaged:
+                lock.announce()
+                set_aside(self.store)
+                return self._write(order, lock.announce, saved)
+
+    def _write(self, order: Order, announce: Announce, saved: Plan | None) -> Report:
+        record = self._parts.writer()
+        try:
+            drafted = self._draft(record, order, announce)
+            if saved is not None:
+                _value(same_world(saved, drafted.plan))
+            if not drafted.plan.quiet:
+                announce()
+            return _value(carry_out(self._parts.hands(record), drafted))
+        finally:
+            record.close()
+
+    def _draft(self, known: Known | None, order: Order, announce: Announce = nobody) -> Draft:
+        parts = self._parts
+        if parts.corpus is None:
+            raise Refused(errors.ConfigError("no corpus was named, and the store does not know one"))
+        eyes = Eyes(parts.corpus, known, parts.index, parts.embedder, parts.progress)
+        return _value(draft(eyes, parts.run, order, announce))
+
+    def _check_corpus(self) -> None:
+        """A mistyped corpus must not even leave an empty store behind."""
+        corpus = self._parts.corpus
+        if corpus is not None and not Path(corpus.root).is_dir():
+            raise Refused(errors.CorpusMissing(corpus.root, "no such folder"))
+
+    @contextmanager
+    def _for_planning(self) -> Iterator[Known | None]:
+        with ExitStack() as stack:
+            try:
+                known: Known | None = stack.enter_context(self._reader.snapshot())
+            except (FileNotFoundError, RecordDamaged):
+                known = None  # an ingest would begin a new record
+            yield known
+
+    def _at_desk(self) -> Desk:
+        parts = self._parts
+        if self._desk is None:
+            if parts.corpus is None:
+                parts = self._parts = evolve(parts, corpus=wiring.recorded_corpus(parts.settings))
+            corpus = parts.corpus
+            if corpus is None:
+                raise Refused(errors.EmptyStore(str(self.store)))
+            self._desk = Desk(
+                corpus, parts.index, parts.embedder, wiring.scan, self._policy, str(self.store)
+            )
+        return self._desk
+
+
+def nobody() -> None:
+    """Tells nobody that there is work."""
+
+
+def _value(result: Result[T, errors.Failure]) -> T:
+    match result:
+        case Success(value):
+            return value
+        case Failure(failure):
+            raise Refused(failure)
+        case _ as never:
+            raise AssertionError(never)

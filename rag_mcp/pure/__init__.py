@@ -1,0 +1,33 @@
+"""Decides. No clock, disk, network, environment, randomness or logging; the same input gives the same output.
+
+Nouns
+    values        what was seen, what was read, what was cut
+    paths         which paths are inside, and how they are shown
+    identity      what an index was made by; what must be redone when that changes
+    errors        every expected failure, a closed union
+    vectors       checks and names of vectors
+    manifest      what the record believes of a file, and the evidence for it
+    plans         the plan: one decision and one reason for every path
+
+From bytes to chunks
+    ignore        what is left out of a corpus, and by which rule
+    frontmatter   metadata in front of a text
+    blocks        CommonMark blocks with their places in the source
+    chunking      blocks into passages under a token budget
+    classify      note or hand-over
+    documents     the four above, in order: bytes in, Document out
+
+Decisions
+    recovery      reasons to distrust; what falls through is trusted
+    planning      look + belief + identity -> plan
+    query         what a caller sent -> a question in bounds, or why not
+    stages        the search policy: which list next, how deep
+    citations     rows and scores -> hits, one for each content
+
+For people and programs
+    findings      what a check found, and what mends it
+    summary       what a run did, and its exit code
+    statistics    what a store holds
+    render        lines of text
+    codec         JSON both ways, strict
+"""

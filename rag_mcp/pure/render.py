@@ -1,0 +1,185 @@
+"""Text for people: the plan, the report, an answer, findings. Pure: values in, lines out.
+
+Everything that stems from a file goes through `printable` or `shown`, so no escape sequence reaches a terminal.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from rag_mcp.pure.citations import Answer, Hit
+from rag_mcp.pure.findings import Finding
+from rag_mcp.pure.paths import printable
+from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
+from rag_mcp.pure.statistics import Stats
+from rag_mcp.pure.summary import Report
+
+SIGNS = {
+    Reason.NEW: "+",
+    Reason.MOVED: ">",
+    Reason.CHANGED: "~",
+    Reason.FORCED: "~",
+    Reason.RECUT: "~",
+    Reason.ROWS_MISSING: "~",
+    Reason.METADATA_STALE: "#",
+    Reason.EMBEDDER_CHANGED: "~",
+    Reason.VECTORS_MISSING: "~",
+    Reason.GONE: "-",
+    Reason.MOVED_AWAY: "<",
+    Reason.EXCLUDED: "-",
+    Reason.UNREADABLE: "!",
+    Reason.UNSEEN: "!",
+    Reason.UNCHANGED: "=",
+}
+NAMED = 3  # paths that a line names before it says "and N more"
+
+
+def plan_lines(plan: Plan, *, name: str | None = None, applied: bool = False) -> Iterator[str]:
+    """The plan as a person reads it; `name` is how the user wrote the corpus."""
+    where = printable(name or plan.root)
+    yield f"plan for {where}   generation {plan.generation}   embedder {plan.embedder} ({plan.dim})"
+    for note in plan.notes:
+        yield f"  * {printable(note)}"
+    for reason in Reason:
+        files = [file for file in plan.files if file.reason is reason]
+        if files and reason is not Reason.UNCHANGED:
+            yield from _reason_lines(reason, files)
+    for path, why in plan.gaps:
+        yield f"  ! could not look into       {printable(path) or 'the corpus'} ({printable(why)})"
+    if plan.rebuild:
+        yield f"  * the index is rebuilt       {plan.rebuild}; from the cache, without embedding anything twice"
+    if plan.refill_keywords:
+        yield "  * the keyword index is filled again"
+    if unchanged := sum(1 for file in plan.files if file.reason is Reason.UNCHANGED):
+        yield f"  = {unchanged} unchanged"
+    yield from _left_out(plan)
+    for warning in plan.warnings:
+        yield f"  warning: {printable(warning)}"
+    if plan.refusal:
+        yield f"  refused: {plan.refusal.message}"
+    if not applied:
+        yield "nothing to do" if plan.quiet else "nothing has been written; run without --plan to apply"
+
+
+def _reason_lines(reason: Reason, files: Sequence[FilePlan]) -> Iterator[str]:
+    head = f"{SIGNS[reason]} {len(files)} {reason.value}"
+    if reason in (Reason.UNREADABLE, Reason.UNSEEN):
+        kept = [file for file in files if isinstance(file.action, Hold) and file.action.rows]
+        head += ", rows held" if kept else ""
+        for line, file in enumerate(files[:NAMED]):
+            yield f"  {head if line == 0 else '':<27}{_named(file)}"
+        if len(files) > NAMED:
+            yield f"  {'':<27}and {len(files) - NAMED} more"
+        return
+    yield f"  {head:<27}{_work(files)}{_names(files) if len(files) <= NAMED else ''}"
+
+
+def _named(file: FilePlan) -> str:
+    return printable(file.path) + (f" ({printable(file.detail)})" if file.detail else "")
+
+
+def _names(files: Sequence[FilePlan]) -> str:
+    return "   " + ", ".join(_named(file) for file in files)
+
+
+def _work(files: Sequence[FilePlan]) -> str:
+    embed = sum(len(embeds(file)) for file in files)
+    rows = sum(len(f.action.keys) if isinstance(f.action, Write) else f.action.rows for f in files)
+    if all(isinstance(file.action, Prune) for file in files):
+        return f"{rows:>3} {_plural(rows, 'row')} to prune"
+    if all(isinstance(file.action, Write) for file in files) and files[0].reason is Reason.METADATA_STALE:
+        return f"{rows:>3} {_plural(rows, 'row')} to rewrite, " + (f"{embed} to embed" if embed else "nothing to embed")
+    kept = rows - embed
+    tail = f", {kept} kept" if kept and not all(file.reason is Reason.NEW for file in files) else ""
+    return f"{embed:>3} {_plural(embed, 'chunk')} to embed{tail}"
+
+
+def _left_out(plan: Plan) -> Iterator[str]:
+    by_rule: dict[str, list[str]] = {}
+    for excluded in plan.excluded:
+        by_rule.setdefault(excluded.why, []).append(excluded.path)
+    for why, paths in sorted(by_rule.items()):
+        more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+        yield f"  . left out                 {', '.join(map(printable, paths[:NAMED]))}{more} ({printable(why)})"
+
+
+def _plural(count: int, noun: str) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """What an ingest did."""
+    yield (
+        f"generation {report.generation}: {report.files_seen} files seen, {report.files_ingested} ingested,"
+        f" {report.files_unchanged} unchanged, {report.files_pruned} pruned; {report.store_count} passages"
+    )
+    yield (
+        f"  {report.texts_embedded} texts embedded, {report.texts_reused} reused;"
+        f" {report.chunks_added} rows added, {report.chunks_deleted} removed, {report.rows_rewritten} rewritten"
+    )
+    if report.rebuilt:
+        yield f"  the index was rebuilt: {report.rebuilt}"
+    for held in report.held:
+        yield f"  held: {printable(held.path)}: {printable(held.reason)}; what was stored of it was kept"
+    for warning in report.warnings:
+        yield f"  warning: {printable(warning)}"
+
+
+def report_line(report: Report) -> str:
+    """The same on one line."""
+    return (
+        f"generation {report.generation}: {report.files_ingested} ingested, {report.files_unchanged} unchanged,"
+        f" {report.files_pruned} pruned, {len(report.held)} held, {report.texts_embedded} texts embedded"
+    )
+
+
+def answer_lines(answer: Answer) -> Iterator[str]:
+    """Numbered passages with their citations."""
+    if not answer.results:
+        yield "nothing was found"
+    for number, hit in enumerate(answer.results, start=1):
+        yield from _hit_lines(number, hit)
+    if answer.dropped_out_of_scope:
+        yield f"{answer.dropped_out_of_scope} passages lie outside the corpus and are not shown"
+    if answer.degraded:
+        yield f"the index could not be used ({printable(answer.degraded)}); every vector was compared instead"
+
+
+def _hit_lines(number: int, hit: Hit) -> Iterator[str]:
+    cited = hit.citation
+    trail = " > ".join(cited.heading_path)
+    stale = "   [stale: the file no longer holds this here]" if cited.stale else ""
+    yield f"{number}. {place(cited.source, cited.start_line, cited.end_line)}   {hit.score:.4f}   {printable(trail)}{stale}"
+    yield from (f"     {line}" for line in shown(hit.text))
+    if cited.also_in:
+        yield "     also in " + ", ".join(place(p.source, p.start_line, p.end_line) for p in cited.also_in[:NAMED]) + (
+            f" and {len(cited.also_in) - NAMED} more" if len(cited.also_in) > NAMED else ""
+        )
+    yield ""
+
+
+def place(source: str, first: int, last: int) -> str:
+    """A citation in the form that editors open: path:line, or path:first-last."""
+    return f"{printable(source)}:{first}" if first == last else f"{printable(source)}:{first}-{last}"
+
+
+def shown(text: str) -> list[str]:
+    """The lines of a passage, safe for a terminal."""
+    unified = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
+    return [printable(line) for line in unified.split("\n")]
+
+
+def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """What a check found, each with what mends it."""
+    for finding in findings:
+        yield f"{finding.severity.value:<6}{finding.where}: {printable(finding.what)}"
+        yield f"      mend: {finding.mend}"
+
+
+def stats_lines(stats: Stats) -> Iterator[str]:
+    """What a store holds."""
+    yield f"store       {printable(stats.store)} ({stats.bytes_on_disk / 1e6:.1f} MB)"
+    yield f"corpus      {printable(stats.corpus or 'none yet')}"
+    yield f"generation  {stats.generation}" + (f", {stats.finished}" if stats.finished else "")
+    yield f"embedder    {stats.embedder or 'none yet'}" + (f" ({stats.dim})" if stats.dim else "")
+    classes = ", ".join(f"{count} {name}" for name, count in sorted(stats.classes.items()))
+    yield f"holds       {stats.files} files, {stats.passages} passages ({classes or 'none'})"
+    yield f"            {stats.distinct_texts} distinct texts, {stats.vectors} distinct vectors, {stats.cached_vectors} cached"

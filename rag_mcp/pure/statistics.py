@@ -1,0 +1,25 @@
+"""What a store holds, counted."""
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+
+@frozen
+class Stats:
+    """Counts of one store; sizes in bytes; `finished` is the time of the last commit (ISO 8601, UTC)."""
+
+    store: str
+    corpus: str | None
+    collection: str
+    generation: int
+    finished: str | None
+    embedder: str | None
+    dim: int | None
+    files: int
+    passages: int
+    distinct_texts: int
+    vectors: int
+    cached_vectors: int
+    bytes_on_disk: int
+    classes: Mapping[str, int] = field(factory=dict)

@@ -1,0 +1,54 @@
+"""The shapes that programs read: an answer, a refusal, a verdict. Plain dictionaries, ready for JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import asdict
+
+from rag_mcp.pure.citations import Answer, Hit
+from rag_mcp.pure.errors import Failure
+from rag_mcp.pure.findings import Finding
+
+
+
+def answer_shape(answer: Answer) -> dict[str, Any]:
+    """A successful search."""
+    shape: dict[str, Any] = {
+        "ok": True,
+        "query": answer.query,
+        "k": answer.k,
+        "count": answer.count,
+        "dropped_out_of_scope": answer.dropped_out_of_scope,
+        "results": [hit_shape(hit) for hit in answer.results],
+    }
+    if answer.degraded:
+        shape["degraded"] = answer.degraded
+    return shape
+
+
+def hit_shape(hit: Hit) -> dict[str, Any]:
+    """One passage."""
+    citation = asdict(hit.citation, recurse=True)
+    citation["heading_path"] = list(hit.citation.heading_path)
+    citation["also_in"] = [asdict(place) for place in hit.citation.also_in]
+    return {"text": hit.text, "citation": citation, "score": hit.score}
+
+
+def refusal_shape(failure: Failure, k: int | None = None) -> dict[str, Any]:
+    """A refused search; store errors echo the effective k."""
+    shape: dict[str, Any] = {"ok": False, "error": {"type": failure.type, "message": failure.message}, "results": []}
+    return shape if k is None else {**shape, "k": k}
+
+
+def verdict_shape(
+    findings: Sequence[Finding], files: int, passages: int, vectors: int, repaired: bool | None
+) -> dict[str, Any]:
+    """What a check found."""
+    shape: dict[str, Any] = {
+        "ok": not findings,
+        "files": files,
+        "passages": passages,
+        "vectors": vectors,
+        "findings": [{**asdict(finding), "severity": finding.severity.value} for finding in findings],
+    }
+    return shape if repaired is None else {**shape, "repaired": repaired}

@@ -1,0 +1,52 @@
+"""The promised search function: a dictionary for every input and every state of a store; it never raises."""
+
+from pathlib import Path
+from typing import Any
+
+from returns.result import Failure, Success
+
+from rag_mcp.effects.boundary import Refused
+from rag_mcp.index import Index
+from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
+from rag_mcp.pure.errors import StoreUnreachable
+from rag_mcp.pure.query import DEFAULT_K, clamp_k, parse_query
+from rag_mcp.pure.wire import answer_shape, refusal_shape
+
+__all__ = ["ALLOWED_DOC_CLASSES", "search_knowledge"]
+
+
+def search_knowledge(
+    query: object,
+    k: object = DEFAULT_K,
+    *,
+    store: str | Path | Index,
+    corpus_root: str | Path | None,
+    doc_class: object = None,
+) -> dict[str, Any]:
+    """Search a store (a folder, or an open Index to be used again) within `corpus_root`.
+
+    Success: `{"ok": True, "query", "k", "count", "dropped_out_of_scope", "results": [{"text", "citation",
+    "score"}]}`. Failure: `{"ok": False, "error": {"type", "message"}, "results": []}`; the effective k is
+    echoed where the store is at fault. Bad arguments are refused before the store is opened.
+    """
+    match parse_query(query, k, doc_class):
+        case Failure(refused):
+            return refusal_shape(refused)
+        case Success(question):
+            return _answered(question.text, question.k, question.doc_class, store, corpus_root)
+        case _ as never:
+            raise AssertionError(never)
+
+
+def _answered(
+    text: str, k: int, doc_class: str | None, store: str | Path | Index, corpus_root: str | Path | None
+) -> dict[str, Any]:
+    try:
+        if isinstance(store, Index):
+            return answer_shape(store.search(text, k, doc_class))
+        with Index.open(corpus_root, store=store) as index:
+            return answer_shape(index.search(text, k, doc_class))
+    except Refused as refused:
+        return refusal_shape(refused.failure, clamp_k(k))
+    except Exception as error:  # noqa: BLE001 - the contract: no state of a store makes this function raise
+        return refusal_shape(StoreUnreachable(str(store), f"{type(error).__name__}: {error}"), clamp_k(k))
