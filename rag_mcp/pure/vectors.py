@@ -68,4 +68,4 @@ def dot(a: bytes, b: bytes) -> float:
     """Sum of products: the cosine similarity of vectors of norm 1. Raises ValueError on unequal lengths."""
     if len(a) != len(b):
         raise ValueError(f"vectors of {len(a)} and {len(b)} bytes have no dot product")
-    return sum(map(mul, numbers(a), numbers(b)))
+    return float(sum(map(mul, numbers(a), numbers(b))))

@@ -167,8 +167,6 @@ def test_a_batch_gives_what_its_texts_give_alone_and_in_their_order(embedder):
     assert len(together) == len(MANY)
     for place in range(0, len(MANY), 5):
         assert close(together[place], embedder.embed([MANY[place]])[0])
-        others = [at for at in range(len(MANY)) if MANY[at] != MANY[place]]
-        assert max(dot(together[place], together[at]) for at in others) < 1 + 1e-5
 
 
 def test_the_same_batch_gives_the_same_bytes(embedder):

@@ -36,8 +36,9 @@ class TextsToNumbers(Protocol):
 
 
 def adapt(fake: TextsToNumbers, name: str) -> "CustomEmbedder":
-    """An embedder that asks `fake`, known by its name, dim and query prefix. Raises TypeError on a bad one."""
-    dim, prefix = fake.dim, getattr(fake, "query_prefix", "")
+    """An embedder that asks `fake`, known by name, dim and query prefix. Raises TypeError on a bad one."""
+    dim: object = fake.dim
+    prefix: object = getattr(fake, "query_prefix", "")
     if not isinstance(dim, int) or isinstance(dim, bool) or dim < 1:
         raise TypeError(f"embedder {name}: dim must be a positive integer, not {dim!r}")
     if not isinstance(prefix, str):

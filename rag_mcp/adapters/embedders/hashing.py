@@ -1,6 +1,6 @@
 """A bag of hashed words: no model, no network, the same vector in every process and on every machine.
 
-    for every word of the lower-cased text, h = BLAKE2b-64(word):   v[(h >> 1) mod dim] += 1 if h is odd else -1
+    for every word, lower-cased, h = BLAKE2b-64(word):   v[(h >> 1) mod dim] += 1 if h is odd else -1
     vector(text) = v / |v|
 
 (The signed hashing trick, Weinberger et al. 2009.) It finds texts that share words and knows nothing of

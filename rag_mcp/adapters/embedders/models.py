@@ -23,7 +23,7 @@ Pooling = Literal["mean", "cls"]
 
 @frozen
 class Piece:
-    """One file of a model: its names in a folder, its place in a package or on the hub, its SHA-256 if known."""
+    """One file of a model: its names in a folder, its place in a package or on the hub, its SHA-256."""
 
     names: tuple[str, ...]
     package: str = ""
@@ -34,7 +34,7 @@ class Piece:
 
 @frozen
 class ModelSpec:
-    """A sentence encoder: last hidden states, pooled, scaled to norm 1. `max_tokens` counts special tokens."""
+    """A sentence encoder: last hidden states, pooled, of norm 1. `max_tokens` includes special tokens."""
 
     name: str
     weights: Piece
