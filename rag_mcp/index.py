@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from attrs import evolve
-from returns.result import Failure, Result, Success
+from returns.result import Failure, Result
 
 from rag_mcp.adapters import wiring
 from rag_mcp.adapters.lock import held
@@ -44,6 +44,10 @@ T = TypeVar("T")
 Announce = Callable[[], None]
 ALL = 2**62
 """As `allow_prune`: any number of files may go."""
+
+
+def nobody() -> None:
+    """Tells nobody that there is work."""
 
 
 class Index:
@@ -237,21 +241,11 @@ class Index:
             corpus = parts.corpus
             if corpus is None:
                 raise Refused(errors.EmptyStore(str(self.store)))
-            self._desk = Desk(
-                corpus, parts.index, parts.embedder, wiring.scan, self._policy, str(self.store)
-            )
+            self._desk = Desk(corpus, parts.index, parts.embedder, wiring.scan, self._policy, str(self.store))
         return self._desk
 
 
-def nobody() -> None:
-    """Tells nobody that there is work."""
-
-
 def _value(result: Result[T, errors.Failure]) -> T:
-    match result:
-        case Success(value):
-            return value
-        case Failure(failure):
-            raise Refused(failure)
-        case _ as never:
-            raise AssertionError(never)
+    if isinstance(result, Failure):
+        raise Refused(result.failure())
+    return result.unwrap()

@@ -48,5 +48,5 @@ def _answered(
             return answer_shape(index.search(text, k, doc_class))
     except Refused as refused:
         return refusal_shape(refused.failure, clamp_k(k))
-    except Exception as error:  # noqa: BLE001 - the contract: no state of a store makes this function raise
+    except Exception as error:
         return refusal_shape(StoreUnreachable(str(store), f"{type(error).__name__}: {error}"), clamp_k(k))

@@ -1,6 +1,6 @@
 """The command line: options, verbs, exit codes. What a verb does stands in `commands`, loaded when it runs.
 
-    0 done   1 findings or refusal   2 usage   3 another writer   4 done, and some files were held
+0 done   1 findings or refusal   2 usage   3 another writer   4 done, and some files were held
 """
 
 import functools
@@ -21,7 +21,9 @@ SHARED = ("db", "corpus", "collection", "embedder", "as_json", "quiet")
 def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options that are accepted before and after a verb."""
     options = (
-        click.option("--db", metavar="STORE", help="The store folder. [default: one for each corpus; env RAG_MCP_DB_PATH]"),
+        click.option(
+            "--db", metavar="STORE", help="The store folder. [default: one for each corpus; env RAG_MCP_DB_PATH]"
+        ),
         click.option("--collection", metavar="NAME", help="A store within the store. [env RAG_MCP_COLLECTION]"),
         click.option(
             "--embedder",
@@ -43,7 +45,7 @@ def verb(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(context: click.Context, /, **given: Any) -> None:
         before: dict[str, Any] = context.obj or {}
         merged = {name: given.get(name) if given.get(name) is not None else before.get(name) for name in given}
-        from rag_mcp.adapters import commands  # noqa: PLC0415
+        from rag_mcp.adapters import commands
 
         context.exit(commands.guarded(function.__name__, merged))
 
@@ -55,7 +57,7 @@ def verb(function: Callable[..., Any]) -> Callable[..., Any]:
 @shared_options
 @click.pass_context
 def cli(context: click.Context, /, **options: Any) -> None:
-    """Turns a folder of Markdown into cited passages, wholly on this machine.
+    r"""Turns a folder of Markdown into cited passages, wholly on this machine.
 
     \b
     rag-mcp demo                          see it work on a bundled corpus
@@ -72,7 +74,9 @@ def cli(context: click.Context, /, **options: Any) -> None:
 @click.option("--out", type=click.Path(dir_okay=False), help="With --plan: save the plan, for rag-mcp apply.")
 @click.option("--full", is_flag=True, help="Ignore the manifest and embed everything again, in place.")
 @click.option("--clean", is_flag=True, help="Remove the store first.")
-@click.option("--exclude", "exclude", multiple=True, metavar="GLOB", help="Leave out paths (gitignore syntax). Repeatable.")
+@click.option(
+    "--exclude", "exclude", multiple=True, metavar="GLOB", help="Leave out paths (gitignore syntax). Repeatable."
+)
 @click.option("--allow-prune", metavar="N|all", help="Let so many files vanish from the store in one run.")
 @verb
 def ingest() -> None:
@@ -93,7 +97,9 @@ def apply() -> None:
 
 @cli.command(short_help="Ask; passages with citations come back.")
 @click.argument("text")
-@click.option("--corpus", metavar="ROOT", help="The corpus folder, which bounds what is shown. [env RAG_MCP_CORPUS_ROOT]")
+@click.option(
+    "--corpus", metavar="ROOT", help="The corpus folder, which bounds what is shown. [env RAG_MCP_CORPUS_ROOT]"
+)
 @click.option("-k", "k", default="5", metavar="N", help="Number of passages, 1 to 20.", show_default=True)
 @click.option("--doc-class", metavar="CLASS", help="Only note, or only handoff.")
 @verb

@@ -44,7 +44,7 @@ def refuse(failure: errors.Failure, options: Options) -> int:
 
 def print_json(value: Any) -> None:
     """A value on standard output, as indented ASCII JSON."""
-    from rag_mcp.pure.codec import dumps  # noqa: PLC0415
+    from rag_mcp.pure.codec import dumps
 
     click.echo(dumps(value, indent=2))
 
@@ -86,7 +86,7 @@ def ingest(options: Options) -> int:
 
 def show_plan(index: Index, plan: Plan, options: Options, allow: int | None, corpus: str) -> int:
     """Print, and save where asked; 1 when applying it would be refused."""
-    from rag_mcp.pure.codec import plan_to_json  # noqa: PLC0415
+    from rag_mcp.pure.codec import plan_to_json
 
     if options["out"]:
         Path(options["out"]).write_text(plan_to_json(index.save(plan, allow_prune=allow)) + "\n", encoding="ascii")
@@ -112,9 +112,9 @@ def show_report(report: summary.Report, options: Options) -> int:
 
 def apply(options: Options) -> int:
     """Carry out a saved plan with the settings it was made with."""
-    from returns.result import Failure, Success  # noqa: PLC0415
+    from returns.result import Failure, Success
 
-    from rag_mcp.pure.codec import plan_from_json  # noqa: PLC0415
+    from rag_mcp.pure.codec import plan_from_json
 
     try:
         text = Path(options["plan"]).read_text(encoding="utf-8")
@@ -141,7 +141,7 @@ def query(options: Options) -> int:
     with opened(options, corpus=options["corpus"]) as index:
         answer = index.search(options["text"], options["k"], options["doc_class"])
     if options["as_json"]:
-        from rag_mcp.pure.wire import answer_shape  # noqa: PLC0415
+        from rag_mcp.pure.wire import answer_shape
 
         print_json(answer_shape(answer))
     else:
@@ -155,12 +155,14 @@ def verify(options: Options) -> int:
         repaired = index.repair() if options["repair"] else None
         verdict = index.verify()
     if options["as_json"]:
-        from rag_mcp.pure.wire import verdict_shape  # noqa: PLC0415
+        from rag_mcp.pure.wire import verdict_shape
 
         print_json(verdict_shape(verdict.findings, verdict.files, verdict.passages, verdict.vectors, repaired))
     else:
         if repaired is not None:
-            click.echo("index and keywords were rebuilt" if repaired else "vectors are missing: an ingest must make them")
+            click.echo(
+                "index and keywords were rebuilt" if repaired else "vectors are missing: an ingest must make them"
+            )
         echo(render.finding_lines(verdict.findings))
         click.echo(
             f"{verdict.files} files, {verdict.passages} passages, {verdict.vectors} vectors:"
@@ -182,7 +184,7 @@ def stats(options: Options) -> int:
 
 def demo(options: Options) -> int:
     """Show it all."""
-    from rag_mcp.adapters.demo import run  # noqa: PLC0415
+    from rag_mcp.adapters.demo import run
 
     return run(options)
 
@@ -194,7 +196,6 @@ def allowance(given: str | None) -> int | None:
     if given.isdecimal():
         return int(given)
     raise click.UsageError("--allow-prune takes a number of files, or all")
-
 
 
 VERBS: Mapping[str, Callable[[Options], int]] = {

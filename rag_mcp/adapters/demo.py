@@ -32,7 +32,9 @@ def run(options: Mapping[str, Any]) -> int:
         shutil.copytree(Path(__file__).parent.parent / "sample", notes)
         hidden = silent or bool(options.get("quiet"))
         store, embedder = Path(folder) / "store", options.get("embedder")
-        with Index.open(notes, store=store, embedder=embedder, environ={}, progress=progress_for(hidden=hidden)) as index:
+        with Index.open(
+            notes, store=store, embedder=embedder, environ={}, progress=progress_for(hidden=hidden)
+        ) as index:
             say("$ rag-mcp ingest notes --plan")
             say("\n".join(render.plan_lines(index.plan(), name="notes")))
             say("\n$ rag-mcp ingest notes")
@@ -56,6 +58,6 @@ def run(options: Mapping[str, Any]) -> int:
 
 def print_answers(answers: list[Answer]) -> None:
     """The answers as JSON."""
-    from rag_mcp.pure.codec import dumps  # noqa: PLC0415
+    from rag_mcp.pure.codec import dumps
 
     click.echo(dumps({"ok": True, "answers": [answer_shape(answer) for answer in answers]}, indent=2))

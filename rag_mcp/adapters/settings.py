@@ -1,8 +1,8 @@
 """Where things are: from arguments first, `RAG_MCP_*` variables second, defaults last.
 
-    RAG_MCP_CORPUS_ROOT   the corpus folder          RAG_MCP_EMBEDDER    default, bge or hash
-    RAG_MCP_DB_PATH       the store folder           RAG_MCP_MODEL_DIR   a folder with model.onnx and tokenizer.json
-    RAG_MCP_COLLECTION    a name, default "knowledge"
+RAG_MCP_CORPUS_ROOT   the corpus folder          RAG_MCP_EMBEDDER    default, bge or hash
+RAG_MCP_DB_PATH       the store folder           RAG_MCP_MODEL_DIR   a folder with model.onnx and tokenizer.json
+RAG_MCP_COLLECTION    a name, default "knowledge"
 """
 
 import hashlib
@@ -51,13 +51,17 @@ def resolve(
     folder = store or environ.get("RAG_MCP_DB_PATH") or None
     name = collection or environ.get("RAG_MCP_COLLECTION") or DEFAULT_COLLECTION
     if not COLLECTION_NAME.fullmatch(name):
-        return Failure(ConfigError(f"collection {name!r}: use up to 64 letters, digits, '.', '_' or '-' (RAG_MCP_COLLECTION)"))
+        return Failure(
+            ConfigError(f"collection {name!r}: use up to 64 letters, digits, '.', '_' or '-' (RAG_MCP_COLLECTION)")
+        )
     by = embedder or environ.get("RAG_MCP_EMBEDDER") or None
     if by is not None and by not in EMBEDDERS:
         return Failure(ConfigError(f"embedder {by!r} is not one of {', '.join(EMBEDDERS)} (RAG_MCP_EMBEDDER)"))
     if root is None and folder is None:
         return Failure(
-            ConfigError("no store was named: give --db STORE or --corpus ROOT, or set RAG_MCP_DB_PATH or RAG_MCP_CORPUS_ROOT")
+            ConfigError(
+                "no store was named: give --db STORE or --corpus ROOT, or set RAG_MCP_DB_PATH or RAG_MCP_CORPUS_ROOT"
+            )
         )
     where = Path(folder).expanduser().absolute() if folder else default_store(Path(root or "."))
     models = environ.get("RAG_MCP_MODEL_DIR")
@@ -75,7 +79,7 @@ def resolve(
 
 def default_store(corpus: Path) -> Path:
     """The folder in the user's data directory that belongs to this corpus, by its real path."""
-    from platformdirs import user_data_path  # noqa: PLC0415
+    from platformdirs import user_data_path
 
     real = corpus.expanduser().resolve()
     digest = hashlib.sha256(str(real).encode("utf-8", "surrogateescape")).hexdigest()[:12]

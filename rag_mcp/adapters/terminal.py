@@ -21,9 +21,15 @@ class Bars:
         if total == 0:
             yield lambda _: None
             return
-        from rich.console import Console  # noqa: PLC0415
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-        from rich.progress import ProgressColumn  # noqa: PLC0415
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            ProgressColumn,
+            TaskProgressColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
 
         label = name if items is None else f"{name} {items} texts"
         columns: list[ProgressColumn | str] = [

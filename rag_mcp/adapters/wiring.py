@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from rag_mcp.adapters.record.writer import SqliteRecord
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.effects.apply import Hands
 from rag_mcp.effects.boundary import Refused
-from rag_mcp.effects.ports import Checkpoint, Embedder, Exact, Progress, Silence, VectorIndex
+from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Progress, Silence, VectorIndex
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
-from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.errors import ConfigError, EmbedderFailed
 from rag_mcp.pure.identity import Labelling, RunIdentity
 
 
@@ -92,16 +93,20 @@ def assemble(
 
     Raises Refused for a setting that means nothing. Looks at the store, creates nothing, loads nothing heavy.
     """
-    from rag_mcp.adapters.stores.chroma import ChromaIndex  # noqa: PLC0415
+    from rag_mcp.adapters.stores.chroma import ChromaIndex
 
     pointer = stored_pointer(settings.folder)
     maker = embedder or make_embedder(settings, pointer)
+    try:
+        dim = maker.identity.dim
+    except EmbedderFault as fault:
+        raise Refused(EmbedderFailed(settings.embedder or "", str(fault))) from fault
     root = settings.corpus or (Path(pointer.root) if pointer else None)
     return Parts(
         settings=settings,
         corpus=corpus_folder(settings, root) if root else None,
         embedder=maker,
-        index=ChromaIndex(str(settings.folder / "index"), maker.identity.dim),
+        index=ChromaIndex(str(settings.folder / "index"), dim),
         labelling=labelling or Labelling(),
         progress=progress or Silence(),
         checkpoint=checkpoint,
@@ -124,21 +129,23 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
     """The embedder by name."""
     name = settings.embedder or (pointer.embedder.name if pointer else "default")
     if name == "hash":
-        from rag_mcp.adapters.embedders.hashing import HashEmbedder  # noqa: PLC0415
+        from rag_mcp.adapters.embedders.hashing import HashEmbedder
 
         return HashEmbedder()
-    from rag_mcp.adapters.embedders.models import by_name  # noqa: PLC0415
-    from rag_mcp.adapters.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
+    from rag_mcp.adapters.embedders.models import by_name
+    from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 
     spec = by_name(name)
     if spec is None:
-        raise Refused(ConfigError(f"the store was made by embedder {name!r}, which is not known here; name one with --embedder"))
+        raise Refused(
+            ConfigError(f"the store was made by embedder {name!r}, which is not known here; name one with --embedder")
+        )
     return OnnxEmbedder(spec, model_dir=settings.model_dir)
 
 
-def scan(pairs: list[tuple[str, bytes]]) -> Exact:
+def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:
     """An exact index of these vectors."""
-    from rag_mcp.adapters.stores.exact import ExactScan  # noqa: PLC0415
+    from rag_mcp.adapters.stores.exact import ExactScan
 
     return ExactScan(pairs)
 

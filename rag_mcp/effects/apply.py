@@ -1,10 +1,10 @@
-"""Applies a plan, segment by segment, in this order and no other:
+"""Applies a plan, segment by segment, in this order and no other.
 
-    1 embed      every missing vector goes into the cache           a kill: vectors stay, nothing else happened
-    2 begin      rows, keywords and manifest, in one transaction    a kill: rolled back
-    3 index      clone or rebuild, apply the delta, flush, rename   a kill: a folder that nobody names
-    4 commit     the transaction names the new index and ends       a kill after: the segment is done
-    5 sweep      folders that nothing names are removed             a kill: the next run sweeps
+1 embed      every missing vector goes into the cache           a kill: vectors stay, nothing else happened
+2 begin      rows, keywords and manifest, in one transaction    a kill: rolled back
+3 index      clone or rebuild, apply the delta, flush, rename   a kill: a folder that nobody names
+4 commit     the transaction names the new index and ends       a kill after: the segment is done
+5 sweep      folders that nothing names are removed             a kill: the next run sweeps
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -26,7 +26,7 @@ from rag_mcp.pure.manifest import Belief
 from rag_mcp.pure.planning import Cached, Limits, Settled, plan_ingest, plan_reads, plan_rows, settle
 from rag_mcp.pure.plans import Plan
 from rag_mcp.pure.summary import Report, Work, report
-from rag_mcp.pure.values import Document, Listing, Prepared
+from rag_mcp.pure.values import Document, Prepared
 
 IngestFailure = CorpusMissing | EmbedderFailed | IndexFailed | PlanMoved | PruneRefused
 
@@ -75,7 +75,7 @@ def draft(
         prepared = prepare(eyes.corpus, reads, run, eyes.embedder.measure, eyes.progress)
     except EmbedderFault as fault:
         return Failure(EmbedderFailed(run.embedder.name, str(fault)))
-    cached = _cached(eyes, look, settled, run, prepared, full=order.full)
+    cached = _cached(eyes, settled, run, prepared, full=order.full)
     plan = plan_ingest(look, settled, run, prepared, cached, order.limits)
     documents = {path: document for path, document in prepared.items() if isinstance(document, Document)}
     return Success(Draft(plan, run, documents))
@@ -94,11 +94,11 @@ def believe(eyes: Eyes) -> Belief:
 
 
 def _cached(
-    eyes: Eyes, look: Listing, settled: Settled, run: RunIdentity, prepared: Mapping[str, Prepared], *, full: bool
+    eyes: Eyes, settled: Settled, run: RunIdentity, prepared: Mapping[str, Prepared], *, full: bool
 ) -> Cached:
     if eyes.known is None:
         return Cached(frozenset(), {})
-    rows = eyes.known.keys_of(plan_rows(look, settled, run))
+    rows = eyes.known.keys_of(plan_rows(settled, run))
     if full:
         return Cached(frozenset(), rows)
     keys = {chunk.key for doc in prepared.values() if isinstance(doc, Document) for chunk in doc.chunks}

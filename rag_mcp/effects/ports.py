@@ -31,6 +31,7 @@ class Silence:
     @contextmanager
     def task(self, name: str, total: int, items: int | None = None) -> Iterator[Callable[[int], None]]:
         """Begin a task."""
+        del name, total, items
         yield lambda _: None
 
 
@@ -108,8 +109,10 @@ class VectorIndex(Protocol):
         want: Sequence[str],
         checkpoint: Checkpoint,
     ) -> Result[str, str]:
-        """Build generation `number`: clone `base` (or start empty), drop `gone`, add `new`, flush, close,
-        check it against `want` and `vectors` (all of want), sync, rename. The folder's name, or why not.
+        """Build generation `number`: the folder's name, or why it could not be.
+
+        Clone `base` (or start empty), drop `gone`, add `new`, flush, close, check the whole against `want` and
+        `vectors` (those of all of want), sync, rename. A base that is not what it should be is a Failure.
 
         Checkpoints: "cloned", "written", "flushed", "synced", "renamed".
         """

@@ -116,7 +116,6 @@ class Known(Protocol):
     def keys_of(self, paths: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """The content keys of the stored rows of each path, in order."""
 
-
     def audit(self) -> RecordAudit:
         """Read all of the record and say what is not what it was."""
 

@@ -63,7 +63,9 @@ class StoreUnreachable:
     @property
     def message(self) -> str:
         """The sentence."""
-        return f"the store at {self.store} could not be used ({self.why}); check it with: rag-mcp verify --db {self.store}"
+        return (
+            f"the store at {self.store} could not be used ({self.why}); check it with: rag-mcp verify --db {self.store}"
+        )
 
 
 @frozen
@@ -178,7 +180,9 @@ class BadPlan:
     @property
     def message(self) -> str:
         """The sentence."""
-        return f"the plan could not be read ({self.why}); nothing was changed; make one with: rag-mcp ingest --plan --out"
+        return (
+            f"the plan could not be read ({self.why}); nothing was changed; make one with: rag-mcp ingest --plan --out"
+        )
 
 
 @frozen

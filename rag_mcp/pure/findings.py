@@ -69,6 +69,5 @@ def corpus_findings(look: Listing, belief: Belief) -> Iterator[Finding]:
         if paths:
             more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
             yield Finding(Severity.STALE, printable(min(paths)) + more, f"{what} since the last ingest", INGEST)
-    for place in (*look.unreadables, *look.gaps):
-        where = printable(place.path) or "the corpus"
-        yield Finding(Severity.HELD, where, place.why, f"make it readable, then {INGEST}")
+    for path, why in ((place.path, place.why) for places in (look.unreadables, look.gaps) for place in places):
+        yield Finding(Severity.HELD, printable(path) or "the corpus", why, f"make it readable, then {INGEST}")

@@ -16,7 +16,7 @@ from rag_mcp.pure.errors import PruneRefused
 from rag_mcp.pure.identity import RunIdentity, digest_of
 from rag_mcp.pure.manifest import Belief, Entry, RowsSeen
 from rag_mcp.pure.paths import is_under
-from rag_mcp.pure.plans import Action, FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
+from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 from rag_mcp.pure.recovery import doubt, index_doubt, switches_embedder
 from rag_mcp.pure.values import Document, Listing, Prepared, Sighting, Unreadable
 
@@ -68,7 +68,7 @@ def plan_reads(settled: Settled) -> tuple[str, ...]:
     return tuple(sorted(path for path, reason in settled.doubts.items() if reason not in spared))
 
 
-def plan_rows(look: Listing, settled: Settled, run: RunIdentity) -> tuple[str, ...]:
+def plan_rows(settled: Settled, run: RunIdentity) -> tuple[str, ...]:
     """The paths whose stored rows may have to be embedded as they stand, sorted: `Cached.rows` must hold them."""
     belief = settled.belief
     if not belief.vectorless and not switches_embedder(belief, run):
@@ -250,9 +250,7 @@ def _with_embed(action: Write | Reembed | Hold, embed: tuple[str, ...]) -> Write
             return Hold(rows, embed)
 
 
-def prune_refusal(
-    files: tuple[FilePlan, ...], belief: Belief, look: Listing, limits: Limits
-) -> PruneRefused | None:
+def prune_refusal(files: tuple[FilePlan, ...], belief: Belief, look: Listing, limits: Limits) -> PruneRefused | None:
     """Refuse what looks like a lost disk: an emptied corpus, or more files gone than the ceiling allows.
 
     Files that moved with their content do not count. A corpus other than the record's was named by the

@@ -31,12 +31,18 @@ def clamp_k(value: object) -> int:
             value = float(value)
         except ValueError:
             return DEFAULT_K
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value if isinstance(value, float) else 0):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or math.isnan(value if isinstance(value, float) else 0)
+    ):
         return DEFAULT_K
     return int(min(max(value, 1), MAX_K))
 
 
-def parse_query(text: object, k: object = DEFAULT_K, doc_class: object = None) -> Result[Query, InvalidQuery | InvalidDocClass]:
+def parse_query(
+    text: object, k: object = DEFAULT_K, doc_class: object = None
+) -> Result[Query, InvalidQuery | InvalidDocClass]:
     """The question, or why it is refused. A bad text is reported before a bad class."""
     if not isinstance(text, str) or not text.strip():
         return Failure(InvalidQuery("query must be a non-empty string"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rag_mcp.pure.citations import Answer, Hit
 from rag_mcp.pure.findings import Finding
 from rag_mcp.pure.paths import printable
-from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
+from rag_mcp.pure.plans import FilePlan, Hold, Plan, Prune, Reason, Write, embeds
 from rag_mcp.pure.statistics import Stats
 from rag_mcp.pure.summary import Report
 
@@ -147,12 +147,13 @@ def _hit_lines(number: int, hit: Hit) -> Iterator[str]:
     cited = hit.citation
     trail = " > ".join(cited.heading_path)
     stale = "   [stale: the file no longer holds this here]" if cited.stale else ""
-    yield f"{number}. {place(cited.source, cited.start_line, cited.end_line)}   {hit.score:.4f}   {printable(trail)}{stale}"
+    where = place(cited.source, cited.start_line, cited.end_line)
+    yield f"{number}. {where}   {hit.score:.4f}   {printable(trail)}{stale}"
     yield from (f"     {line}" for line in shown(hit.text))
     if cited.also_in:
-        yield "     also in " + ", ".join(place(p.source, p.start_line, p.end_line) for p in cited.also_in[:NAMED]) + (
-            f" and {len(cited.also_in) - NAMED} more" if len(cited.also_in) > NAMED else ""
-        )
+        more = f" and {len(cited.also_in) - NAMED} more" if len(cited.also_in) > NAMED else ""
+        places = ", ".join(place(p.source, p.start_line, p.end_line) for p in cited.also_in[:NAMED])
+        yield f"     also in {places}{more}"
     yield ""
 
 
@@ -182,4 +183,5 @@ def stats_lines(stats: Stats) -> Iterator[str]:
     yield f"embedder    {stats.embedder or 'none yet'}" + (f" ({stats.dim})" if stats.dim else "")
     classes = ", ".join(f"{count} {name}" for name, count in sorted(stats.classes.items()))
     yield f"holds       {stats.files} files, {stats.passages} passages ({classes or 'none'})"
-    yield f"            {stats.distinct_texts} distinct texts, {stats.vectors} distinct vectors, {stats.cached_vectors} cached"
+    vectors = f"{stats.vectors} distinct vectors, {stats.cached_vectors} cached"
+    yield f"            {stats.distinct_texts} distinct texts, {vectors}"

@@ -16,9 +16,12 @@ from rag_mcp.pure.query import Query
 
 @frozen
 class SearchPolicy:
-    """Bounds of the search. `exact_up_to`: so many vectors are scanned in memory in well under a millisecond,
-    quicker than an index answers. `depth`: results first asked of the index; `depth_max`: beyond it a scan of all
-    is cheaper than another, deeper question."""
+    """Bounds of the search.
+
+    `exact_up_to`: so many vectors are scanned in memory in well under a millisecond, quicker than an index
+    answers. `depth`: results first asked of the index; `depth_max`: beyond it a scan of all is cheaper than
+    another, deeper question.
+    """
 
     exact_up_to: int = 5_000
     depth: int = 100

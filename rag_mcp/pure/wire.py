@@ -10,7 +10,6 @@ from rag_mcp.pure.errors import Failure
 from rag_mcp.pure.findings import Finding
 
 
-
 def answer_shape(answer: Answer) -> dict[str, Any]:
     """A successful search."""
     shape: dict[str, Any] = {

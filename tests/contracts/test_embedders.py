@@ -63,9 +63,7 @@ def tiny_model(rows: int, dim: int) -> bytes:
     table += wire(9, b"".join(pack("<f", entry(row, at)) for row in range(rows) for at in range(dim)))
     node = wire(1, "table") + wire(1, "input_ids") + wire(2, "last_hidden_state") + wire(4, "Gather")
     ports = wire(11, port("input_ids", int64)) + wire(11, port("attention_mask", int64))
-    graph = (
-        wire(1, node) + wire(2, "g") + wire(5, table) + ports + wire(12, port("last_hidden_state", floats))
-    )
+    graph = wire(1, node) + wire(2, "g") + wire(5, table) + ports + wire(12, port("last_hidden_state", floats))
     return wire(1, 8) + wire(7, graph) + wire(8, wire(1, "") + wire(2, 13))
 
 
@@ -88,9 +86,7 @@ def tiny_tokenizer() -> str:
     """A token for each word, and the traps of the real file: truncation at 128, padding to 128."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-    tokenizer = Tokenizer(
-        models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]")
-    )
+    tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]

@@ -124,9 +124,7 @@ def by_name(name: str) -> ModelSpec | None:
     return KNOWN.get(name)
 
 
-def locate(
-    spec: ModelSpec, model_dir: Path | None = None, download: bool = False
-) -> Result[ModelFiles, ModelMissing]:
+def locate(spec: ModelSpec, model_dir: Path | None = None, download: bool = False) -> Result[ModelFiles, ModelMissing]:
     """Where the files of a model are. Reads no file; uses the network only with `download`."""
     found: list[Path] = []
     for piece in (spec.weights, spec.tokenizer):

@@ -1,4 +1,4 @@
-"""The record looked through row by row: is each still what it says it is?"""
+"""The record looked through row by row, to tell whether each is still what it says it is."""
 
 import sqlite3
 from collections.abc import Sequence

@@ -113,9 +113,7 @@ def read_entries(connection: sqlite3.Connection) -> dict[str, Entry]:
         "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings from files"
     )
     return {
-        path: Entry(
-            path, digest, size, recipe, labels, RowsSeen(count, mark), title, doc_class, _warnings(warnings)
-        )
+        path: Entry(path, digest, size, recipe, labels, RowsSeen(count, mark), title, doc_class, _warnings(warnings))
         for path, digest, size, recipe, labels, count, mark, title, doc_class, warnings in rows
     }
 

@@ -182,4 +182,3 @@ def stored_chunks(db: sqlite3.Connection, path: str) -> list[tuple[int, Chunk]]:
     cursor.row_factory = sqlite3.Row
     found = cursor.execute(f"select id, {lay.ROW_COLUMNS} from rows where path = ? order by ordinal", [path])
     return [(row["id"], lay.chunk_of(row)) for row in found]
-
