@@ -57,7 +57,7 @@ def verb(function: Callable[..., Any]) -> Callable[..., Any]:
 @shared_options
 @click.pass_context
 def cli(context: click.Context, /, **options: Any) -> None:
-    r"""Turns a folder of Markdown into cited passages, wholly on this machine.
+    """Turns a folder of Markdown into cited passages, wholly on this machine.
 
     \b
     rag-mcp demo                          see it work on a bundled corpus

@@ -51,7 +51,8 @@ def print_json(value: Any) -> None:
 
 def echo(lines: Iterable[str]) -> None:
     """Lines on standard output."""
-    click.echo("\n".join(lines))
+    for line in lines:
+        click.echo(line)
 
 
 def opened(options: Options, *, corpus: str | None) -> Index:

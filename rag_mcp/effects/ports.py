@@ -52,6 +52,10 @@ class Corpus(Protocol):
         """True when the path is not inside the root: by its form, or through a link on the way."""
 
 
+class IndexBroken(Exception):
+    """An open index failed while it was asked; the sentence says how. The caller scans exactly instead."""
+
+
 class EmbedderFault(Exception):
     """An embedder could not be loaded or could not run; its text is a clause that says what, where and why."""
 

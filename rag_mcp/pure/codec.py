@@ -68,6 +68,9 @@ def plan_from_json(text: str) -> Result[SavedPlan, BadPlan]:
     if version != PLAN_VERSION or type(version) is not int:
         return Failure(BadPlan(f"it is of version {version}, this program reads version {PLAN_VERSION}"))
     try:
-        return Success(converter().structure(data, SavedPlan))
+        saved = converter().structure(data, SavedPlan)
     except (BaseValidationError, TypeError, ValueError) as error:
         return Failure(BadPlan("; ".join(transform_error(error)[:3])))
+    if converter().unstructure(saved) != data:  # cattrs takes a string for a list of its letters
+        return Failure(BadPlan("a part is missing, or a list is not one"))
+    return Success(saved)

@@ -67,13 +67,15 @@ class IndexSeen:
     """The vector index as the record names it and as it was found.
 
     `expected` and `found` are fingerprints (`VectorIndex.evidence`); `vectors` is how many distinct vectors
-    the rows need; `slots` how many places the generation holds, deleted ones included.
+    the rows need, `built_of` how many it was built of; `slots` how many places the generation holds, deleted ones
+    included.
     """
 
     folder: str | None = None
     expected: str | None = None
     found: str | None = None
     vectors: int = 0
+    built_of: int = 0
     slots: int = 0
 
 

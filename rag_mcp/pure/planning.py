@@ -21,6 +21,7 @@ from rag_mcp.pure.recovery import doubt, index_doubt, switches_embedder
 from rag_mcp.pure.values import Document, Listing, Prepared, Sighting, Unreadable
 
 REEMBED = frozenset({Reason.EMBEDDER_CHANGED, Reason.VECTORS_MISSING})
+ARRIVED = frozenset({Reason.NEW, Reason.CHANGED})
 
 
 @frozen
@@ -97,7 +98,7 @@ def plan_ingest(
 ) -> Plan:
     """The plan. `prepared` holds every path of plan_reads; `cached.rows` the keys of every path that may need them."""
     belief = settled.belief
-    moves = moved_files(look, settled)
+    moves = moved_files(look, settled, prepared)
     raw = sorted(
         chain(_seen(look, settled, prepared, cached, moves), _absent(look, belief, cached, moves)),
         key=lambda file: file.path,
@@ -127,8 +128,8 @@ def plan_ingest(
     )
 
 
-def moved_files(look: Listing, settled: Settled) -> Mapping[str, str]:
-    """New path -> old path, for each new sighting whose bytes are those of a file that is no longer there."""
+def moved_files(look: Listing, settled: Settled, prepared: Mapping[str, Prepared]) -> Mapping[str, str]:
+    """New path -> old path, for each file that has come to hold the bytes of one that is no longer there."""
     belief, seen = settled.belief, {s.path for s in look.sightings}
     absent = [e for e in belief.entries.values() if e.path not in seen and hidden_by(look, e.path) is None]
     homeless: dict[str, list[str]] = {}
@@ -136,8 +137,9 @@ def moved_files(look: Listing, settled: Settled) -> Mapping[str, str]:
         homeless.setdefault(entry.digest, []).append(entry.path)
     moves = {}
     for sighting in look.sightings:
-        if settled.doubts[sighting.path] is Reason.NEW and homeless.get(sighting.digest):
-            moves[sighting.path] = homeless[sighting.digest].pop()
+        came, read = settled.doubts[sighting.path] in ARRIVED, prepared.get(sighting.path)
+        if came and isinstance(read, Document) and homeless.get(read.digest):
+            moves[sighting.path] = homeless[read.digest].pop()
     return moves
 
 
@@ -147,7 +149,7 @@ def hidden_by(look: Listing, path: str) -> tuple[Reason, str] | None:
         if gap.path == path or is_under(path, gap.path):
             return Reason.UNSEEN, f"{gap.path or 'the corpus'}: {gap.why}"
     for unreadable in look.unreadables:
-        if unreadable.path == path:
+        if unreadable.path == path or is_under(path, unreadable.path):
             return Reason.UNREADABLE, unreadable.why
     return None
 
@@ -191,22 +193,21 @@ def _to_write(
 def _absent(look: Listing, belief: Belief, cached: Cached, moves: Mapping[str, str]) -> Iterator[FilePlan]:
     seen = {s.path for s in look.sightings}
     left, ruled_out = set(moves.values()), {e.path: e.why for e in look.excluded}
-    for path, entry in belief.entries.items():
-        if path in seen:
-            continue
+    known = belief.entries.keys() | belief.rows.keys()
+    for path in known - seen:
+        rows = belief.rows.get(path, RowsSeen()).count
         if hidden := hidden_by(look, path):
             yield FilePlan(path, hidden[0], held(path, belief, cached), None, hidden[1])
         elif path in left:
-            yield FilePlan(path, Reason.MOVED_AWAY, Prune(entry.rows.count))
+            yield FilePlan(path, Reason.MOVED_AWAY, Prune(rows))
         elif why := excluded_by(path, ruled_out):
-            yield FilePlan(path, Reason.EXCLUDED, Prune(entry.rows.count), None, why)
+            yield FilePlan(path, Reason.EXCLUDED, Prune(rows), None, why)
         else:
-            yield FilePlan(path, Reason.GONE, Prune(entry.rows.count))
+            orphaned = "" if path in belief.entries else "rows without an entry"
+            yield FilePlan(path, Reason.GONE, Prune(rows), None, orphaned)
     for unreadable in look.unreadables:
-        if unreadable.path not in belief.entries:
+        if unreadable.path not in known:
             yield FilePlan(unreadable.path, Reason.UNREADABLE, Hold(0), None, unreadable.why)
-    for path in sorted(belief.rows.keys() - belief.entries.keys() - seen):
-        yield FilePlan(path, Reason.GONE, Prune(belief.rows[path].count), None, "rows without an entry")
 
 
 def excluded_by(path: str, ruled_out: Mapping[str, str]) -> str | None:

@@ -46,6 +46,8 @@ def index_doubt(belief: Belief, run: RunIdentity) -> str | None:
         return "its folder is missing or unreadable"
     if index.found != index.expected:
         return "it is not what the last run left"
+    if index.built_of != index.vectors:
+        return f"it was built of {index.built_of} vectors, the rows need {index.vectors}"
     if index.slots > SLOTS_PER_VECTOR * max(index.vectors, 1):
         return f"it holds {index.slots} slots for {index.vectors} vectors"
     return None

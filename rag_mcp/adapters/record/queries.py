@@ -88,5 +88,10 @@ def _belief(db: sqlite3.Connection) -> Belief:
         rows={path: RowsSeen(count, mark) for path, count, mark in evidence},
         vectorless=frozenset(path for (path,) in vectorless),
         keywords_sound=rows == indexed,
-        index=IndexSeen(pointer.folder, pointer.evidence, None, vectors) if pointer else IndexSeen(vectors=vectors),
+        index=IndexSeen(
+            folder=pointer.folder if pointer else None,
+            expected=pointer.evidence if pointer else None,
+            vectors=vectors,
+            built_of=pointer.vectors if pointer else 0,
+        ),
     )

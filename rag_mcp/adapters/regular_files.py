@@ -1,0 +1,66 @@
+"""Reading a regular file by its name in an open folder: no link is followed, nothing blocks, no mixture is read.
+
+    open without following or waiting    then the open file, not its name, is asked what it is
+    size and time before and after       agree with the bytes; if not, it is read once more, and then given up
+
+A name can come to mean something else between any two calls; an open file cannot.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+
+from returns.result import Failure, Result, Success
+
+FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+"""Flags that open a folder, and nothing else, for listing and for opening what is in it."""
+
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_REPLACED = "replaced by something else while it was being read"
+_CLAUSES = {
+    errno.ENOENT: "vanished while it was being read",
+    errno.ELOOP: _REPLACED,
+    errno.ENOTDIR: _REPLACED,
+    errno.ENXIO: "not a regular file",
+}
+
+
+def contents(folder: int, name: str, largest: int) -> Result[bytes, str]:
+    """The bytes of a regular file in an open folder, at most `largest` of them, or a clause that says why not."""
+    for _ in range(2):
+        try:
+            file = os.open(name, _FILE, dir_fd=folder)
+        except (OSError, ValueError) as error:
+            return Failure(clause(error))
+        try:
+            before = os.fstat(file)
+            if not stat.S_ISREG(before.st_mode):
+                return Failure("not a regular file")
+            if before.st_size > largest:
+                return Failure(f"{before.st_size} bytes, larger than the {largest} that are read of a file")
+            data = _bytes(file, before.st_size)
+            after = os.fstat(file)
+        except OSError as error:
+            return Failure(clause(error))
+        finally:
+            os.close(file)
+        if before.st_size == len(data) == after.st_size and before.st_mtime_ns == after.st_mtime_ns:
+            return Success(data)
+    return Failure("changed while it was being read")
+
+
+def _bytes(file: int, size: int) -> bytes:
+    """Up to `size` + 1 bytes: one more than expected shows that the file grew."""
+    data = os.read(file, size + 1)
+    while len(data) < size and (more := os.read(file, size + 1 - len(data))):
+        data += more
+    return data
+
+
+def clause(error: OSError | ValueError, clauses: Mapping[int, str] = _CLAUSES) -> str:
+    """What an error of the system means, in a few words that name neither path nor machine."""
+    if not isinstance(error, OSError):
+        return "not a name that a file can have"
+    code = error.errno or 0
+    return clauses.get(code) or os.strerror(code)
