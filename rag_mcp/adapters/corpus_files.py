@@ -189,7 +189,7 @@ class _Walk:
             self.gaps.append(Gap(path, clause(error)))
             return _Level(folder, rules, iter(()))
         names = {entry.name: entry for entry in entries}
-        if path and is_environment(path.rpartition("/")[2], names):
+        if is_environment(path.rpartition("/")[2], names):
             self.excluded.append(Excluded(f"{path}/", NO_NOTES))
             return _Level(folder, rules, iter(()))
         if IGNORE_FILE in names:

@@ -7,8 +7,9 @@ r"""What of a corpus is left out, as data.
 A walk asks about every folder before it enters it, so what lies in a folder that was left out is never asked
 about: as in git, a file cannot be brought back out of such a folder.
 
-Patterns are git's (gitignore(5)), matched by characters. An --exclude with a slash inside and no wildcard is,
-besides, a plain prefix of the path: `journal/2024-` leaves out journal/2024-01.md and journal/2024-q1/. So:
+Patterns are git's (gitignore(5)), matched by characters, not bytes; `**` within a name is `*`, as its manual
+says. An --exclude with a slash inside and no wildcard is, besides, a plain prefix of the path: `journal/2024-`
+leaves out journal/2024-01.md and journal/2024-q1/. So:
 
     drafts        a file or folder of that name, at any depth      /drafts   only at the top
     drafts/       a folder of that name, at any depth              a/b       only at the top (a file: below its folder)

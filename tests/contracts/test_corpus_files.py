@@ -216,7 +216,8 @@ def test_pipes_sockets_and_folders_are_never_opened_as_files(tmp_path, monkeypat
         unix.bind("sock.md")
         listing = look(tmp_path)
     assert seen(listing) == ["a.md"]
-    assert set(reasons(listing.unreadables)) == {"pipe.md", "sock.md"}
+    why = "a pipe, socket or device, not a file"
+    assert listing.unreadables == (Unreadable("pipe.md", why), Unreadable("sock.md", why))
 
 
 def on_open_of(name, act, monkeypatch):
@@ -342,6 +343,9 @@ def test_a_name_that_elsewhere_leads_out_of_the_corpus_is_held(tmp_path):
     assert seen(listing) == ["Q: why.md", "a\\b.md"]
     assert set(reasons(listing.unreadables)) == {"..\\x.md", "\\x.md"}
     assert [gap.path for gap in listing.gaps] == ["C:"]
+    corpus = CorpusFolder(str(tmp_path))
+    for path in ("..\\x.md", "\\x.md", "C:/x.md"):
+        assert corpus.read(path).failure().why == "not a path inside the corpus"
 
 
 def test_folders_deeper_than_the_limit_are_a_gap_and_the_walk_goes_on(tmp_path):
@@ -350,6 +354,7 @@ def test_folders_deeper_than_the_limit_are_a_gap_and_the_walk_goes_on(tmp_path):
     listing = look(tmp_path)
     assert seen(listing) == ["d/d/z.md", "e/e.md"]
     assert hidden(listing, f"{deep}/bottom.md")
+    assert look(tmp_path, deepest=1).gaps == (Gap("d/d", "more than 1 folders deep"),)
     assert seen(look(tmp_path, deepest=DEEPEST + 5)) == [f"{deep}/bottom.md", "d/d/z.md", "e/e.md"]
 
 
@@ -425,6 +430,7 @@ def test_a_ragignore_that_cannot_be_followed_hides_its_folder_and_un_ignores_not
     assert seen(listing) == ["a.md"]
     assert hidden(listing, "sub/b.md")
     assert ".ragignore" in reasons(listing.gaps)["sub"]
+    assert "being read" not in reasons(listing.gaps)["sub"]
 
 
 def test_an_exclude_that_means_nothing_stops_the_look(tmp_path):

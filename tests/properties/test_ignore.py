@@ -90,7 +90,7 @@ def judged_by_git(root):
 @given(top=files, below=st.one_of(st.none(), files))
 @example(top="b\n!a", below=None)
 @example(top="a/**/", below=None)
-@example(top="x[!a]y\na[!x]b.md", below=None)
+@example(top="b[!x]a.md", below=None)
 @example(top="*\n!*/\n!*.md", below=None)
 @example(top="a.md", below="!a.md")
 @example(top="[b-a]", below=None)
@@ -123,7 +123,7 @@ def test_no_line_of_a_ragignore_brings_back_what_an_exclude_leaves_out(excluded,
 
 @given(files)
 def test_comments_blank_lines_a_bom_and_dos_line_ends_change_nothing(text):
-    dressed = "\ufeff# a comment\r\n\r\n   \n" + text.replace("\r", "").replace("\n", "\r\n") + "\r\n"
+    dressed = "\ufeff" + text.replace("\r", "").replace("\n", "\r\n") + "\r\n# a comment\r\n\r\n   \n"
     assert left_out(lambda _: followed(dressed)) == left_out(lambda _: followed(text.replace("\r", "")))
 
 

@@ -1,0 +1,1 @@
+"""Where vectors are searched: Chroma generations, and the exact scan."""

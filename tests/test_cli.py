@@ -1,0 +1,140 @@
+"""The command line as a user types it: real processes over the hash embedder."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from storecheck import write_corpus
+
+ROOT = Path(__file__).parent.parent
+VERBS = ("ingest", "apply", "query", "verify", "stats", "demo")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "notes", pages=4, sections=3)
+
+
+def rag(cwd: Path, *arguments: str, code: int = 0, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command in `cwd`, with a data directory of its own; its exit code must be `code`."""
+    world = {k: v for k, v in os.environ.items() if not k.startswith("RAG_MCP_")}
+    world |= {"PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(cwd / "data"), "HOME": str(cwd), "COLUMNS": "100", **(env or {})}
+    command = [sys.executable, "-m", "rag_mcp.cli", *arguments]
+    done = subprocess.run(command, cwd=cwd, env=world, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_ingest_then_query_by_corpus_works_with_nothing_configured(tmp_path: Path, corpus: Path) -> None:
+    rag(tmp_path, "ingest", "notes", "--embedder", "hash")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "notes"]
+    answer = json.loads(rag(tmp_path, "query", "which pump feeds valve 3", "--corpus", "notes", "--json", "-k", "2").stdout)
+    assert (answer["ok"], answer["k"], answer["count"], answer["dropped_out_of_scope"]) == (True, 2, 2, 0)
+    hit = answer["results"][0]
+    assert set(hit) == {"text", "citation", "score"}
+    lines = (corpus / hit["citation"]["source"]).read_text().split("\n")
+    assert hit["text"] == "\n".join(lines[hit["citation"]["start_line"] - 1 : hit["citation"]["end_line"]])
+
+
+def test_options_are_accepted_before_and_after_the_verb(tmp_path: Path, corpus: Path) -> None:
+    before = rag(tmp_path, "--db", "s", "--embedder", "hash", "--json", "ingest", "notes")
+    after = rag(tmp_path, "ingest", "notes", "--db", "s", "--embedder", "hash", "--json")
+    assert json.loads(before.stdout)["files_ingested"] == 4
+    assert json.loads(after.stdout)["files_unchanged"] == 4
+
+
+def test_variables_are_honoured(tmp_path: Path, corpus: Path) -> None:
+    env = {"RAG_MCP_CORPUS_ROOT": "notes", "RAG_MCP_DB_PATH": "s", "RAG_MCP_EMBEDDER": "hash", "RAG_MCP_COLLECTION": "mine"}
+    rag(tmp_path, "ingest", env=env)
+    assert (tmp_path / "s" / "collections" / "mine" / "record.sqlite3").is_file()
+    stats = json.loads(rag(tmp_path, "stats", "--json", env=env).stdout)
+    assert (stats["files"], stats["embedder"], stats["collection"]) == (4, "hash", "mine")
+
+
+def test_the_json_report_carries_the_promised_keys(tmp_path: Path, corpus: Path) -> None:
+    report = json.loads(rag(tmp_path, "ingest", "notes", "--embedder", "hash", "--json").stdout)
+    assert {
+        "files_seen", "files_ingested", "files_unchanged", "files_skipped", "chunks_added", "chunks_deleted",
+        "chunks_deduped", "incremental", "store_count", "texts_embedded", "texts_reused", "rows_rewritten", "held",
+        "generation",
+    } <= report.keys()  # fmt: skip
+    assert report["store_count"] == report["chunks_added"] > 0
+
+
+def test_a_plan_is_shown_saved_applied_and_refused_when_the_world_moved(tmp_path: Path, corpus: Path) -> None:
+    shown = rag(tmp_path, "ingest", "notes", "--db", "s", "--embedder", "hash", "--plan", "--out", "plan.json").stdout
+    assert shown.startswith("plan for notes   generation 0   embedder hash (384)\n  + 4 new ")
+    assert "nothing has been written; run without --plan to apply" in shown
+    assert not (tmp_path / "s").exists()
+    rag(tmp_path, "apply", "plan.json")
+    refused = rag(tmp_path, "apply", "plan.json", code=1)
+    assert "the plan no longer fits" in refused.stderr
+    (tmp_path / "plan.json").write_text("{}")
+    assert "not a plan" in rag(tmp_path, "apply", "plan.json", code=1).stderr
+
+
+def test_failures_are_one_sentence_and_a_code(tmp_path: Path, corpus: Path) -> None:
+    assert rag(tmp_path, "query", "x", code=2).stderr.startswith("rag-mcp: no store was named")
+    assert "there is no store at" in rag(tmp_path, "query", "x", "--db", "none", code=1).stderr
+    assert "not one of" in rag(tmp_path, "ingest", "notes", "--embedder", "nonsense", code=2).stderr
+    assert "no such folder" in rag(tmp_path, "ingest", "absent", "--embedder", "hash", code=1).stderr
+    assert "--allow-prune takes" in rag(tmp_path, "ingest", "notes", "--allow-prune", "some", code=2).stderr
+    rag(tmp_path, "ingest", "notes", "--db", "s", "--embedder", "hash")
+    refused = json.loads(rag(tmp_path, "query", " ", "--db", "s", "--json", code=1).stdout)
+    assert refused == {"ok": False, "error": {"type": "invalid_query", "message": "query must be a non-empty string"}, "results": []}
+    mismatch = rag(tmp_path, "query", "x", "--db", "s", "--embedder", "default", code=1).stderr
+    assert "the store was embedded by hash" in mismatch
+    assert "rag-mcp ingest" in mismatch
+    assert list(tmp_path.glob("none")) == []
+
+
+def test_an_emptied_corpus_is_refused_until_allowed(tmp_path: Path, corpus: Path) -> None:
+    rag(tmp_path, "ingest", "notes", "--db", "s", "--embedder", "hash")
+    shutil.rmtree(corpus)
+    corpus.mkdir()
+    assert "--allow-prune 4" in rag(tmp_path, "ingest", "notes", "--db", "s", code=1).stderr
+    assert json.loads(rag(tmp_path, "ingest", "notes", "--db", "s", "--allow-prune", "4", "--json").stdout)["files_pruned"] == 4
+
+
+def test_held_files_give_exit_code_4_and_are_named(tmp_path: Path, corpus: Path) -> None:
+    (corpus / "binary.md").write_bytes(b"\x89PNG\r\n\x1a\n\xff\xfe\x00")
+    report = json.loads(rag(tmp_path, "ingest", "notes", "--embedder", "hash", "--json", code=4).stdout)
+    assert [held["path"] for held in report["held"]] == ["binary.md"]
+
+
+def test_what_a_file_says_cannot_drive_the_terminal(tmp_path: Path, corpus: Path) -> None:
+    (corpus / "evil\x1b[31m.md").write_text("# Title \x1b]0;owned\x07\n\nThe \x1b[2Jmarlinspike \u202egnp.exe is here.\n")
+    shown = rag(tmp_path, "ingest", "notes", "--db", "s", "--embedder", "hash").stdout
+    shown += rag(tmp_path, "query", "marlinspike", "--db", "s").stdout
+    assert "marlinspike" in shown
+    assert not any(c in shown for c in "\x1b\x07\u202e")
+
+
+def test_help_names_every_verb_and_every_verb_has_help(tmp_path: Path) -> None:
+    text = rag(tmp_path, "--help").stdout
+    for verb in VERBS:
+        assert f"\n  {verb} " in text
+        assert "Usage: rag-mcp " + verb in rag(tmp_path, verb, "--help").stdout
+    assert "rag-mcp ingest notes --plan           what would be done, and why\n" in text
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    from rag_mcp.adapters.cli import cli
+
+    readme = (ROOT / "README.md").read_text()
+    named = {word for line in readme.split("\n") if "`rag-mcp " in line for word in line.split("`rag-mcp ")[1].split("`")[0].split()[:1]}
+    assert named <= set(cli.commands)
+    assert set(cli.commands) <= named
+
+
+def test_the_demo_shows_two_plans_and_three_cited_answers(tmp_path: Path) -> None:
+    shown = rag(tmp_path, "demo", "--embedder", "hash").stdout
+    assert shown.count("plan for notes") == 2
+    assert "  ~ 1 content changed          1 chunk to embed" in shown
+    assert shown.count("\n1. ") == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == []
