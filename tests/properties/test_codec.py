@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from returns.result import Failure, Success
-from worlds import World, damaged
+from properties.worlds import World, damaged
 
 from rag_mcp.pure.codec import PLAN_VERSION, dumps, plan_from_json, plan_to_json
 from rag_mcp.pure.errors import BadPlan, PruneRefused

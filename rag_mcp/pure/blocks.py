@@ -1,0 +1,107 @@
+"""CommonMark block structure with places in the source: headings, and where a text may be cut.
+
+Block rules of markdown-it only; inline text is never parsed. Lines end at LF, CRLF or lone CR, and nowhere else (not
+at U+2028 or form feeds), as in CommonMark. All places are character offsets into the text that was given.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+LINE_END = re.compile(r"\r\n|\r|\n")
+BLOCK, ITEM, SENTENCE, ROW, LINE, WORD, CHARACTER = range(7)
+"""Ranks of a cut, best first: before a block, a list item or nested block, a sentence, a table row, a line, a word,
+a character."""
+
+SOLID = frozenset({"fence", "code_block", "html_block", "table_open"})
+
+
+@frozen
+class Heading:
+    """A heading that opens a section: its level (1 to 6), its text, and where its own lines begin and end."""
+
+    level: int
+    text: str
+    start: int
+    end: int
+
+
+@frozen
+class Outline:
+    """The block structure of a text.
+
+    `cuts` maps the offset of a line start to the rank of cutting there (BLOCK, ITEM or ROW); `solid` are spans
+    in which sentences mean nothing: code, HTML, tables. `lines` are the offsets at which lines begin.
+    """
+
+    headings: tuple[Heading, ...]
+    cuts: dict[int, int]
+    solid: tuple[tuple[int, int], ...]
+    lines: tuple[int, ...]
+
+    def line_of(self, offset: int) -> int:
+        """The line, from 1, on which the character at `offset` stands."""
+        return line_of(self.lines, offset)
+
+
+def line_starts(text: str) -> tuple[int, ...]:
+    """Offsets at which lines begin; the first is 0."""
+    return (0, *(match.end() for match in LINE_END.finditer(text)))
+
+
+def line_of(lines: tuple[int, ...], offset: int) -> int:
+    """The line, from 1, on which the character at `offset` stands."""
+    place = bisect_left(lines, offset)
+    return place + 1 if place < len(lines) and lines[place] == offset else place
+
+
+def outline(text: str, body: int = 0) -> Outline:
+    """The structure of `text` from offset `body` on, which must be the start of a line."""
+    lines = line_starts(text)
+    first = bisect_left(lines, body)
+    tokens = _tokens(LINE_END.sub("\n", text[body:]))
+
+    def at(line: int) -> int:
+        place = first + line
+        return lines[place] if place < len(lines) else len(text)
+
+    headings: list[Heading] = []
+    cuts: dict[int, int] = {}
+    solid: list[tuple[int, int]] = []
+    for token, inline in _with_next(tokens):
+        if token.map is None or token.nesting < 0 or token.type == "inline":
+            continue
+        start, end = at(token.map[0]), at(token.map[1])
+        rank = BLOCK if token.level == 0 else ROW if token.type == "tr_open" else ITEM
+        cuts[start] = min(rank, cuts.get(start, CHARACTER))
+        if token.type in SOLID:
+            solid.append((start, end))
+        if token.type == "heading_open" and token.level == 0:
+            title = " ".join(inline.content.split()) if inline else ""
+            headings.append(Heading(int(token.tag[1]), title, start, end))
+    return Outline(tuple(headings), cuts, tuple(solid), lines)
+
+
+def _with_next(tokens: "list[Token]") -> "Iterator[tuple[Token, Token | None]]":
+    return zip(tokens, [*tokens[1:], None], strict=True)
+
+
+def _tokens(text: str) -> "list[Token]":
+    parser, tokens = _parser(), []  # type: ignore[var-annotated]
+    parser.block.parse(text.replace("\0", "\ufffd"), parser, {}, tokens)
+    return tokens
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table")

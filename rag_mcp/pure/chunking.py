@@ -1,0 +1,317 @@
+"""Sections into passages under a token budget, cut where the text itself says.
+
+A section that fits is one passage. A longer one is taken apart only as far as needed (blocks, list items, sentences,
+table rows, lines, words, characters), and the pieces are packed again:
+
+    cut at the best place, by (rank, hash of the piece that follows), where the passage is between floor * budget
+    and budget long; what remains is one passage as soon as it fits
+
+The hash makes cuts depend on the text around them and not on what came before, so that an edit changes the passages
+next to it and the cuts fall into step again after it (content-defined chunking, as in rsync and borg).
+"""
+
+import hashlib
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from attrs import evolve, frozen
+
+from rag_mcp.pure.blocks import BLOCK, CHARACTER, LINE, LINE_END, SENTENCE, WORD, Outline
+from rag_mcp.pure.values import Chunk, Measure
+
+SPECIAL_TOKENS = 2  # [CLS] and [SEP]
+CHARACTERS_A_TOKEN = 8  # an endless word is one unknown token; it still costs by its length
+SENTENCE_END = re.compile(r"(?:[.!?…]+[\"')\]”’]*\s+|[。！？]+[」』”’]*\s*|\u0e2f\s*)")
+INLINE_DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=]{200,}")
+RUN = 64  # characters of an unbroken run that are kept together
+
+
+@frozen
+class Section:
+    """A span of text under one heading.
+
+    `path` is its heading path, outermost first; `title` goes in front of the crumb where no H1 stands above; `own`
+    tells that the span begins with the heading's own lines; `solid`, that it is no running text.
+    """
+
+    start: int
+    end: int
+    path: tuple[str, ...] = ()
+    title: str | None = None
+    own: bool = False
+    solid: bool = False
+
+
+@frozen
+class Piece:
+    """A span that is not cut further, the rank of cutting before it, and its size in tokens."""
+
+    start: int
+    end: int
+    rank: int
+    size: int
+
+
+@frozen
+class Window:
+    """What an embedder takes in, in tokens, special tokens and document prefix already taken off."""
+
+    tokens: int
+    floor: float
+
+
+def cut(
+    text: str, outline: Outline, sections: Sequence[Section], window: Window, measure: Measure
+) -> tuple[tuple[Chunk, ...], tuple[str, ...]]:
+    """The passages of all sections, in order, and warnings."""
+    holes = [match.span() for match in INLINE_DATA.finditer(text)]
+    spans = [span for section in sections for span in _without(section, holes)]
+    spans = [span for span in spans if not _blank(text, span)]
+    crumbs = _crumbs(spans, window.tokens // 4, measure)
+    pieces = _pieces(text, outline, spans, crumbs, window, measure)
+    drafts = [
+        draft
+        for span, crumb, parts in zip(spans, crumbs, pieces, strict=True)
+        for draft in _packed(text, outline, span, crumb, parts, window)
+    ]
+    chunks = _within(drafts, text, outline, window, measure)
+    warnings = tuple(
+        f"line {outline.line_of(start)}: an inline image of {end - start} characters was left out" for start, end in holes
+    )
+    return tuple(evolve(chunk, ordinal=n) for n, chunk in enumerate(chunks)), warnings
+
+
+def embedded_text(chunk: Chunk) -> str:
+    """Exactly what the embedder is given for a passage, its document prefix excepted."""
+    body = LINE_END.sub("\n", chunk.text)
+    return f"{chunk.crumb}\n\n{body}" if chunk.crumb else body
+
+
+def content_key(chunk: Chunk) -> str:
+    """32 hex digits that stand for what is embedded."""
+    return hashlib.sha256(embedded_text(chunk).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _without(section: Section, holes: Sequence[tuple[int, int]]) -> Iterator[Section]:
+    at, own = section.start, section.own
+    for start, end in holes:
+        if section.start <= start < section.end:
+            yield evolve(section, start=at, end=start, own=own)
+            at, own = end, False
+    yield evolve(section, start=at, own=own)
+
+
+def _blank(text: str, span: Section) -> bool:
+    return not text[span.start : span.end].strip()
+
+
+@frozen
+class Crumb:
+    """What stands in front of a section's first passage, which begins with the heading, and of its later ones.
+
+    `size` is the greater of the two sizes in tokens.
+    """
+
+    first: str
+    later: str
+    size: int
+
+
+def _crumbs(spans: Sequence[Section], limit: int, measure: Measure) -> list[Crumb]:
+    """The crumbs of each span: outer names are dropped while one is over the limit."""
+    distinct = list(dict.fromkeys(name for span in spans for name in _names(span)))
+    sizes = dict(zip(distinct, measure(distinct), strict=True)) if distinct else {}
+    crumbs = []
+    for span in spans:
+        names = _names(span)
+        first, small = _crumb(names[:-1] if span.own else names, limit, sizes)
+        later, large = _crumb(names, limit, sizes)
+        crumbs.append(Crumb(first, later, max(small, large)))
+    return crumbs
+
+
+def _names(span: Section) -> tuple[str, ...]:
+    return span.path if span.title is None else (span.title, *span.path)
+
+
+def _crumb(names: tuple[str, ...], limit: int, sizes: Mapping[str, int]) -> tuple[str, int]:
+    while len(names) > 1 and sum(sizes[name] + 1 for name in names) > limit:
+        names = names[1:]
+    if names and sizes[names[0]] + 1 > limit:
+        return names[0][:limit], limit
+    return " > ".join(names), sum(sizes[name] + 1 for name in names)
+
+
+def _pieces(
+    text: str,
+    outline: Outline,
+    spans: Sequence[Section],
+    crumbs: Sequence[Crumb],
+    window: Window,
+    measure: Measure,
+) -> list[list[Piece]]:
+    """The pieces of each span: rank by rank, only what does not fit is taken apart; one measuring for each rank."""
+    budgets = [window.tokens - crumb.size for crumb in crumbs]
+    pending = [[Piece(span.start, span.end, BLOCK, 0)] for span in spans]
+    cut_places = sorted(outline.cuts)
+    for rank in range(CHARACTER + 1):
+        texts = [text[p.start : p.end] for parts in pending for p in parts if p.size == 0]
+        sizes = iter(measure(texts) if texts else ())
+        pending = [[p if p.size else _sized(p, next(sizes)) for p in parts] for parts in pending]
+        pending = [
+            [
+                finer
+                for piece in parts
+                for finer in (
+                    [piece] if piece.size <= budget else _apart(text, outline, cut_places, span, piece, rank)
+                )
+            ]
+            for span, budget, parts in zip(spans, budgets, pending, strict=True)
+        ]
+    texts = [text[p.start : p.end] for parts in pending for p in parts if p.size == 0]
+    sizes = iter(measure(texts) if texts else ())
+    return [[p if p.size else _sized(p, next(sizes)) for p in parts] for parts in pending]
+
+
+def _sized(piece: Piece, tokens: int) -> Piece:
+    return evolve(piece, size=max(1, tokens, (piece.end - piece.start) // CHARACTERS_A_TOKEN))
+
+
+def _apart(
+    text: str, outline: Outline, cut_places: Sequence[int], span: Section, piece: Piece, rank: int
+) -> list[Piece]:
+    """The piece cut at all its places of this rank; the piece itself where it has none."""
+    places = list(_places(text, outline, cut_places, span, piece, rank))
+    if not places:
+        return [piece]
+    edges = [piece.start, *places, piece.end]
+    ranks = [piece.rank, *(rank for _ in places)]
+    return [Piece(a, b, r, 0) for (a, b), r in zip(pairwise(edges), ranks, strict=True)]
+
+
+def _places(
+    text: str, outline: Outline, cut_places: Sequence[int], span: Section, piece: Piece, rank: int
+) -> Iterator[int]:
+    inside = range(piece.start + 1, piece.end)
+    if rank == SENTENCE:
+        if not span.solid and not any(a <= piece.start < b for a, b in outline.solid):
+            found = (match.end() for match in SENTENCE_END.finditer(text, piece.start, piece.end))
+            yield from (place for place in found if place in inside)
+    elif rank == LINE:
+        first = bisect_left(outline.lines, piece.start + 1)
+        yield from outline.lines[first : bisect_left(outline.lines, piece.end)]
+    elif rank == WORD:
+        yield from _word_places(text, piece)
+    elif rank == CHARACTER:
+        yield from _character_places(text, piece)
+    elif not span.solid:
+        first = bisect_left(cut_places, piece.start + 1)
+        for place in cut_places[first : bisect_left(cut_places, piece.end)]:
+            if outline.cuts[place] <= rank:
+                yield place
+
+
+def _word_places(text: str, piece: Piece) -> Iterator[int]:
+    """Starts of words, some dozens of characters apart: single words would be too many pieces to weigh."""
+    last = piece.start
+    for match in re.compile(r"\s+").finditer(text, piece.start, piece.end):
+        if match.end() - last >= RUN and match.end() < piece.end:
+            yield match.end()
+            last = match.end()
+
+
+def _character_places(text: str, piece: Piece) -> Iterator[int]:
+    """Places inside an unbroken run, never inside a combined character."""
+    place = piece.start + RUN
+    while place < piece.end:
+        while place < piece.end and _joined(text[place - 1], text[place]):
+            place += 1
+        if place < piece.end:
+            yield place
+        place += RUN
+
+
+def _joined(before: str, after: str) -> bool:
+    if unicodedata.combining(after) or after in "\u200d\ufe0e\ufe0f\n" or before == "\u200d":
+        return True
+    return "\U0001f3fb" <= after <= "\U0001f3ff" or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")
+
+
+def _packed(
+    text: str, outline: Outline, span: Section, crumb: Crumb, pieces: Sequence[Piece], window: Window
+) -> Iterator[Chunk]:
+    """The passages of one span. The first carries the heading's own lines, later ones name it in their crumb."""
+    budget, first = window.tokens - crumb.size, 0
+    hashes = [_hash(text[piece.start : piece.end]) for piece in pieces]
+    while first < len(pieces):
+        last = _last(pieces, hashes, first, budget, window.floor)
+        start, end = pieces[first].start, pieces[last].end
+        if text[start:end].strip():
+            yield _chunk(text, outline, start, end, span.path, crumb.first if first == 0 else crumb.later)
+        first = last + 1
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _last(pieces: Sequence[Piece], hashes: Sequence[bytes], first: int, budget: int, floor: float) -> int:
+    """The piece with which the passage that begins at `first` ends."""
+    size, best, last = 0, None, first
+    for n in range(first, len(pieces)):
+        size += pieces[n].size
+        if size > budget and n > first:
+            return last if best is None else best[1]
+        last = n
+        if n + 1 < len(pieces) and size >= floor * budget:
+            place = ((pieces[n + 1].rank, hashes[n + 1]), n)
+            best = place if best is None or place[0] < best[0] else best
+    return len(pieces) - 1
+
+
+def _chunk(text: str, outline: Outline, start: int, end: int, path: tuple[str, ...], crumb: str) -> Chunk:
+    """The passage text[start:end] without blank lines at its ends and without blanks after its last character."""
+    body = text[start:end]
+    end = start + len(body.rstrip())
+    lead = re.match(r"(?:[^\S\r\n]*(?:\r\n|\r|\n))*", body)
+    start += lead.end() if lead else 0
+    chunk = Chunk(
+        ordinal=0,
+        key="",
+        text=text[start:end],
+        start=start,
+        end=end,
+        start_line=outline.line_of(start),
+        end_line=outline.line_of(end - 1),
+        heading=path[-1] if path else None,
+        heading_path=path,
+        crumb=crumb,
+        tokens=0,
+    )
+    return evolve(chunk, key=content_key(chunk))
+
+
+def _within(
+    drafts: Sequence[Chunk], text: str, outline: Outline, window: Window, measure: Measure
+) -> Iterator[Chunk]:
+    """The drafts, measured as they will be embedded; one that is over the window after all is halved until it fits."""
+    sizes = measure([embedded_text(draft) for draft in drafts]) if drafts else ()
+    for draft, size in zip(drafts, sizes, strict=True):
+        if size <= window.tokens or draft.end - draft.start < 2:
+            yield evolve(draft, tokens=size + SPECIAL_TOKENS)
+        else:
+            yield from _within(_halves(draft, text, outline), text, outline, window, measure)
+
+
+def _halves(draft: Chunk, text: str, outline: Outline) -> list[Chunk]:
+    middle = (draft.start + draft.end) // 2
+    spaces = [m.end() for m in re.compile(r"\s+").finditer(text, draft.start, draft.end) if m.end() < draft.end]
+    place = min(spaces, key=lambda at: abs(at - middle)) if spaces else middle
+    if not spaces:
+        while place < draft.end - 1 and _joined(text[place - 1], text[place]):
+            place += 1
+    spans = ((draft.start, place), (place, draft.end))
+    return [_chunk(text, outline, a, b, draft.heading_path, draft.crumb) for a, b in spans if text[a:b].strip()]

@@ -1,0 +1,93 @@
+"""One file, from bytes to passages: decode, front matter, outline, sections, chunks, class.
+
+Each chunk belongs to one section, the span under one heading; its text is the exact slice of the decoded file. The
+title of a document is its front matter's, else its first H1; the file name never enters what is embedded, so that a
+renamed file costs no embedding.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from returns.result import Failure, Result, Success
+
+from rag_mcp.pure.blocks import Heading, Outline, outline
+from rag_mcp.pure.chunking import SPECIAL_TOKENS, Section, Window, cut
+from rag_mcp.pure.classify import doc_class
+from rag_mcp.pure.frontmatter import FrontMatter, split
+from rag_mcp.pure.identity import RunIdentity
+from rag_mcp.pure.values import Document, Measure, Unreadable
+
+UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+LEAST = 16  # tokens; a window this small is a setting gone wrong, and cutting to it would never end
+
+
+def decode(path: str, data: bytes) -> Result[str, Unreadable]:
+    """The text of a file: UTF-8, or UTF-16 where its byte order mark says so; the mark is dropped.
+
+    Line ends stay as they are. Anything else is Unreadable, with the reason.
+    """
+    encoding = UTF16.get(data[:2], "utf-8-sig")
+    try:
+        text = data[2:].decode(encoding) if data[:2] in UTF16 else data.decode(encoding)
+    except UnicodeDecodeError as error:
+        return Failure(Unreadable(path, f"it is not {encoding.removesuffix('-sig').upper()} text (byte {error.start})"))
+    if "\0" in text:
+        return Failure(Unreadable(path, f"it holds NUL characters (the first at character {text.index(chr(0))})"))
+    return Success(text)
+
+
+def read_document(path: str, data: bytes, digest: str, run: RunIdentity, measure: Measure) -> Document | Unreadable:
+    """The document, or why there is none. `digest` is the SHA-256 of `data`; `measure` counts the embedder's tokens."""
+    match decode(path, data):
+        case Success(text):
+            return _document(path, text, len(data), digest, run, measure)
+        case Failure(unreadable):
+            return unreadable
+        case _ as never:
+            raise AssertionError(never)
+
+
+def _document(path: str, text: str, size: int, digest: str, run: RunIdentity, measure: Measure) -> Document:
+    front = split(text)
+    shape = outline(text, front.body)
+    title = named_title(front)
+    chunks, warnings = cut(text, shape, list(sections(text, shape, front, title)), window(run, measure), measure)
+    return Document(
+        path=path,
+        digest=digest,
+        size=size,
+        title=title or next((heading.text for heading in shape.headings if heading.level == 1), None),
+        doc_class=doc_class(path, front.metadata, run.labelling),
+        chunks=chunks,
+        warnings=(*front.warnings, *warnings),
+    )
+
+
+def named_title(front: FrontMatter) -> str | None:
+    """The title that the front matter gives, on one line."""
+    given = front.metadata.get("title")
+    return " ".join(given.split()) or None if isinstance(given, str) else None
+
+
+def window(run: RunIdentity, measure: Measure) -> Window:
+    """What fits beside special tokens and document prefix, at most the budget that was set."""
+    prefix = run.embedder.document_prefix
+    room = run.embedder.max_tokens - SPECIAL_TOKENS - (measure([prefix])[0] if prefix else 0)
+    return Window(max(LEAST, min(room, run.chunking.budget or room)), run.chunking.floor)
+
+
+def sections(text: str, shape: Outline, front: FrontMatter, title: str | None) -> Iterator[Section]:
+    """The spans of a text that are cut each on its own, in order."""
+    if front.kept:
+        yield Section(*front.kept, solid=True)
+    ends = [*(heading.start for heading in shape.headings), len(text)]
+    yield Section(front.body, ends[0], title=title)
+    open_headings: list[Heading] = []
+    for heading, end in zip(shape.headings, ends[1:], strict=True):
+        open_headings = [*_above(open_headings, heading.level), heading]
+        path = tuple(h.text for h in open_headings if h.text)
+        needs_title = title if open_headings[0].level > 1 else None
+        yield Section(heading.start, end, path, needs_title, own=bool(heading.text))
+
+
+def _above(headings: Sequence[Heading], level: int) -> Sequence[Heading]:
+    return [heading for heading in headings if heading.level < level]

@@ -1,0 +1,109 @@
+"""Metadata in front of a text.
+
+A front matter is a line `---` at the very top, closed by a line `---` or `...`, with a YAML mapping between. Where the
+lines between are no mapping the rule is only a thematic break, and the text stays what it is. Where they begin like
+a mapping and cannot be used (broken, too large, with aliases) they are no metadata, and no Markdown either: they stay
+searchable as they stand, so nothing of the user's is lost and no YAML comment becomes a heading.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from typing import Any
+
+import yaml
+from attrs import field, frozen
+
+LIMIT = 64 * 1024  # characters; what is longer is no metadata, and YAML of that size takes seconds
+FENCE = re.compile(r"---[ \t]*(?:\r\n|\r|\n)")
+CLOSER = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\r|\n|\Z)", re.MULTILINE)
+KEY_LINE = re.compile(r"\s*(?:#[^\r\n]*[\r\n]+\s*)*[\w\"'][^:\r\n]*:(?:\s|\Z)")
+LINE_END = re.compile(r"\r\n|\r|\n")
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@frozen
+class FrontMatter:
+    """What stood in front. `body` is where the Markdown begins, a character offset.
+
+    `kept` is the span of lines that are neither metadata nor Markdown. Metadata values are text, numbers,
+    truth values, None, or lists of these; dates are ISO text, anything deeper is left out.
+    """
+
+    body: int = 0
+    metadata: Mapping[str, Any] = field(factory=dict)
+    kept: tuple[int, int] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def split(text: str) -> FrontMatter:
+    """The front matter of a decoded text (its byte order mark already dropped)."""
+    opener = FENCE.match(text)
+    closer = CLOSER.search(_with_line_feeds(text), opener.end()) if opener else None
+    if opener is None or closer is None:
+        return FrontMatter()
+    inner = text[opener.end() : closer.start()]
+    try:
+        metadata, warnings = load(inner)
+    except _NotMetadata as why:
+        if not KEY_LINE.match(inner):
+            return FrontMatter()
+        sentence = f"front matter could not be used ({why}); it is searchable as text and gives no metadata"
+        return FrontMatter(closer.end(), {}, (opener.end(), closer.start()), (sentence,))
+    return FrontMatter() if metadata is None else FrontMatter(closer.end(), metadata, None, tuple(warnings))
+
+
+def load(inner: str) -> tuple[dict[str, Any] | None, list[str]]:
+    """(metadata, warnings) of the lines between the rules; (None, ...) when they are not a mapping."""
+    if len(inner) > LIMIT:
+        raise _NotMetadata(f"it has {len(inner)} characters, more than {LIMIT}")
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(inner, Loader=LOADER)):
+            raise _NotMetadata("it uses aliases")
+        node = yaml.compose(inner, Loader=LOADER)
+        data = yaml.load(inner, Loader=LOADER)  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        raise _NotMetadata(_where(error)) from error
+    except (RecursionError, ValueError, OverflowError) as error:
+        raise _NotMetadata(type(error).__name__) from error
+    if data is None:
+        return {}, []
+    if not isinstance(data, dict):
+        return None, []
+    return {str(key): plain(value) for key, value in data.items()}, list(_repeated(node))
+
+
+def plain(value: Any) -> Any:
+    """A metadata value of one of the plain kinds."""
+    match value:
+        case str() | bool() | int() | float() | None:
+            return value
+        case datetime() | date():
+            return value.isoformat()
+        case list() | tuple() | set():
+            return [plain(item) for item in value if not isinstance(item, dict | list | tuple | set)]
+        case _:
+            return None
+
+
+def _repeated(node: Any) -> Iterator[str]:
+    seen: set[str] = set()
+    for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+        if isinstance(key, yaml.ScalarNode):
+            if key.value in seen:
+                yield f"front matter names {key.value!r} twice (line {key.start_mark.line + 2}); the last one counts"
+            seen.add(key.value)
+
+
+def _where(error: yaml.YAMLError) -> str:
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or "not YAML"
+    return f"line {mark.line + 2}: {problem}" if mark else str(problem)
+
+
+def _with_line_feeds(text: str) -> str:
+    """The same text, lone carriage returns as line feeds, so that ^ means the start of a line."""
+    return re.sub(r"\r(?!\n)", "\n", text) if "\r" in text else text
+
+
+class _NotMetadata(Exception):
+    """Why the lines between the rules give no metadata."""
