@@ -17,7 +17,9 @@ BY_INDEX = SearchPolicy(exact_up_to=0)
 
 def parts(corpus: Path, store: Path, **given: Any) -> wiring.Parts:
     """The real parts over the hash embedder."""
-    return wiring.assemble(Settings(store=store, corpus=corpus), embedder=given.pop("embedder", HashEmbedder()), **given)
+    return wiring.assemble(
+        Settings(store=store, corpus=corpus), embedder=given.pop("embedder", HashEmbedder()), **given
+    )
 
 
 def ingest(corpus: Path, store: Path, **given: Any) -> Any:
@@ -30,7 +32,9 @@ def contents(store: Path, corpus: Path) -> dict[str, Any]:
     """Everything that must equal a rebuild: manifest, rows, vectors, keywords, index ids, answers."""
     db = sqlite3.connect(f"file:{store}/record.sqlite3?mode=ro", uri=True)
     try:
-        files = db.execute("select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings from files order by path").fetchall()
+        files = db.execute(
+            "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings from files order by path"
+        ).fetchall()
         rows = db.execute(
             'select path, ordinal, mark, key, rid, "start", "end", start_line, end_line, heading_path, crumb, text,'
             " doc_class from rows order by path, ordinal"
@@ -40,7 +44,9 @@ def contents(store: Path, corpus: Path) -> dict[str, Any]:
         ).fetchall()
         where = dict(db.execute("select id, path || '#' || ordinal from rows").fetchall())
         db.execute("create virtual table temp.words using fts5vocab('main', 'keywords', 'instance')")
-        words = sorted((term, where[doc], column, offset) for term, doc, column, offset in db.execute("select * from words"))
+        words = sorted(
+            (term, where[doc], column, offset) for term, doc, column, offset in db.execute("select * from words")
+        )
     finally:
         db.close()
     return {"files": files, "rows": rows, "vectors": vectors, "keywords": words, "answers": answers(store, corpus)}

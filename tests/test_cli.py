@@ -19,10 +19,18 @@ def corpus(tmp_path: Path) -> Path:
     return write_corpus(tmp_path / "notes", pages=4, sections=3)
 
 
-def rag(cwd: Path, *arguments: str, code: int = 0, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def rag(
+    cwd: Path, *arguments: str, code: int = 0, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run the command in `cwd`, with a data directory of its own; its exit code must be `code`."""
     world = {k: v for k, v in os.environ.items() if not k.startswith("RAG_MCP_")}
-    world |= {"PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(cwd / "data"), "HOME": str(cwd), "COLUMNS": "100", **(env or {})}
+    world |= {
+        "PYTHONPATH": str(ROOT),
+        "XDG_DATA_HOME": str(cwd / "data"),
+        "HOME": str(cwd),
+        "COLUMNS": "100",
+        **(env or {}),
+    }
     command = [sys.executable, "-m", "rag_mcp.cli", *arguments]
     done = subprocess.run(command, cwd=cwd, env=world, capture_output=True, text=True, timeout=120)
     assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
@@ -33,7 +41,9 @@ def rag(cwd: Path, *arguments: str, code: int = 0, env: dict[str, str] | None = 
 def test_ingest_then_query_by_corpus_works_with_nothing_configured(tmp_path: Path, corpus: Path) -> None:
     rag(tmp_path, "ingest", "notes", "--embedder", "hash")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "notes"]
-    answer = json.loads(rag(tmp_path, "query", "which pump feeds valve 3", "--corpus", "notes", "--json", "-k", "2").stdout)
+    answer = json.loads(
+        rag(tmp_path, "query", "which pump feeds valve 3", "--corpus", "notes", "--json", "-k", "2").stdout
+    )
     assert (answer["ok"], answer["k"], answer["count"], answer["dropped_out_of_scope"]) == (True, 2, 2, 0)
     hit = answer["results"][0]
     assert set(hit) == {"text", "citation", "score"}
@@ -49,7 +59,12 @@ def test_options_are_accepted_before_and_after_the_verb(tmp_path: Path, corpus: 
 
 
 def test_variables_are_honoured(tmp_path: Path, corpus: Path) -> None:
-    env = {"RAG_MCP_CORPUS_ROOT": "notes", "RAG_MCP_DB_PATH": "s", "RAG_MCP_EMBEDDER": "hash", "RAG_MCP_COLLECTION": "mine"}
+    env = {
+        "RAG_MCP_CORPUS_ROOT": "notes",
+        "RAG_MCP_DB_PATH": "s",
+        "RAG_MCP_EMBEDDER": "hash",
+        "RAG_MCP_COLLECTION": "mine",
+    }
     rag(tmp_path, "ingest", env=env)
     assert (tmp_path / "s" / "collections" / "mine" / "record.sqlite3").is_file()
     stats = json.loads(rag(tmp_path, "stats", "--json", env=env).stdout)
@@ -86,7 +101,11 @@ def test_failures_are_one_sentence_and_a_code(tmp_path: Path, corpus: Path) -> N
     assert "--allow-prune takes" in rag(tmp_path, "ingest", "notes", "--allow-prune", "some", code=2).stderr
     rag(tmp_path, "ingest", "notes", "--db", "s", "--embedder", "hash")
     refused = json.loads(rag(tmp_path, "query", " ", "--db", "s", "--json", code=1).stdout)
-    assert refused == {"ok": False, "error": {"type": "invalid_query", "message": "query must be a non-empty string"}, "results": []}
+    assert refused == {
+        "ok": False,
+        "error": {"type": "invalid_query", "message": "query must be a non-empty string"},
+        "results": [],
+    }
     mismatch = rag(tmp_path, "query", "x", "--db", "s", "--embedder", "default", code=1).stderr
     assert "the store was embedded by hash" in mismatch
     assert "rag-mcp ingest" in mismatch
@@ -98,7 +117,10 @@ def test_an_emptied_corpus_is_refused_until_allowed(tmp_path: Path, corpus: Path
     shutil.rmtree(corpus)
     corpus.mkdir()
     assert "--allow-prune 4" in rag(tmp_path, "ingest", "notes", "--db", "s", code=1).stderr
-    assert json.loads(rag(tmp_path, "ingest", "notes", "--db", "s", "--allow-prune", "4", "--json").stdout)["files_pruned"] == 4
+    assert (
+        json.loads(rag(tmp_path, "ingest", "notes", "--db", "s", "--allow-prune", "4", "--json").stdout)["files_pruned"]
+        == 4
+    )
 
 
 def test_held_files_give_exit_code_4_and_are_named(tmp_path: Path, corpus: Path) -> None:
@@ -108,7 +130,9 @@ def test_held_files_give_exit_code_4_and_are_named(tmp_path: Path, corpus: Path)
 
 
 def test_what_a_file_says_cannot_drive_the_terminal(tmp_path: Path, corpus: Path) -> None:
-    (corpus / "evil\x1b[31m.md").write_text("# Title \x1b]0;owned\x07\n\nThe \x1b[2Jmarlinspike \u202egnp.exe is here.\n")
+    (corpus / "evil\x1b[31m.md").write_text(
+        "# Title \x1b]0;owned\x07\n\nThe \x1b[2Jmarlinspike \u202egnp.exe is here.\n"
+    )
     shown = rag(tmp_path, "ingest", "notes", "--db", "s", "--embedder", "hash").stdout
     shown += rag(tmp_path, "query", "marlinspike", "--db", "s").stdout
     assert "marlinspike" in shown
@@ -127,7 +151,12 @@ def test_every_command_of_the_readme_exists() -> None:
     from rag_mcp.adapters.cli import cli
 
     readme = (ROOT / "README.md").read_text()
-    named = {word for line in readme.split("\n") if "`rag-mcp " in line for word in line.split("`rag-mcp ")[1].split("`")[0].split()[:1]}
+    named = {
+        word
+        for line in readme.split("\n")
+        if "`rag-mcp " in line
+        for word in line.split("`rag-mcp ")[1].split("`")[0].split()[:1]
+    }
     assert named <= set(cli.commands)
     assert set(cli.commands) <= named
 

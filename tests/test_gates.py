@@ -42,8 +42,8 @@ for _name, _contract in CONTRACTS.items():
             PLANTS[_name] = [(source.partition(".")[2], tuple(_contract[_forbidden].split())) for source in where]
 
 ALLOWED_IN_PURE = {
-    "attrs", "bisect", "cattrs", "collections", "contextlib", "enum", "fnmatch", "functools", "hashlib", "heapq",
-    "itertools", "json", "markdown_it", "math", "operator", "re", "returns", "struct", "types", "typing",
+    "attrs", "bisect", "cattrs", "collections", "contextlib", "datetime", "enum", "functools", "hashlib", "heapq",
+    "itertools", "json", "markdown_it", "math", "operator", "posixpath", "re", "returns", "struct", "types", "typing",
     "unicodedata", "yaml",
 }  # fmt: skip
 

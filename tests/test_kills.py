@@ -30,7 +30,19 @@ def checkpoint(reached):
 ingest(Path(sys.argv[1]), Path(sys.argv[2]), checkpoint=checkpoint)
 """
 HERE = Path(__file__).parent
-EFFECTS = ("cached", "beginning", "rows written", "cloned", "written", "flushed", "synced", "renamed", "committing", "committed", "swept")
+EFFECTS = (
+    "cached",
+    "beginning",
+    "rows written",
+    "cloned",
+    "written",
+    "flushed",
+    "synced",
+    "renamed",
+    "committing",
+    "committed",
+    "swept",
+)
 
 
 def child(corpus: Path, store: Path, where: str) -> subprocess.Popen[bytes]:
@@ -82,14 +94,18 @@ def test_a_kill_at_any_effect_of_a_first_ingest_is_mended_by_the_next_run(tmp_pa
 
 
 @pytest.mark.parametrize("effect", EFFECTS)
-def test_a_kill_at_any_effect_of_a_later_ingest_is_mended_by_the_next_run(settled: Path, tmp_path: Path, effect: str) -> None:
+def test_a_kill_at_any_effect_of_a_later_ingest_is_mended_by_the_next_run(
+    settled: Path, tmp_path: Path, effect: str
+) -> None:
     home = copy_of(settled, tmp_path)
     edit_corpus(home / "corpus")
     killed_at(home / "corpus", home / "store", f"{effect}:1")
     mend(home)
 
 
-def test_what_a_killed_run_was_doing_is_undone_when_the_file_goes_before_the_next(settled: Path, tmp_path: Path) -> None:
+def test_what_a_killed_run_was_doing_is_undone_when_the_file_goes_before_the_next(
+    settled: Path, tmp_path: Path
+) -> None:
     home = copy_of(settled, tmp_path)
     edit_corpus(home / "corpus")
     killed_at(home / "corpus", home / "store", "renamed:1")
@@ -102,7 +118,8 @@ def test_thirty_kills_at_random_moments_leave_nothing_that_one_run_does_not_mend
     moments = random.Random(7)  # noqa: S311
     started = time.monotonic()
     finished = child(home / "corpus", tmp_path / "timing", "never:1")
-    assert finished.wait(timeout=120) == 0
+    finished.communicate(timeout=120)
+    assert finished.returncode == 0
     whole = time.monotonic() - started
     for n in range(30):
         (home / "corpus" / f"note{n % 4}.md").write_text(f"# Note {n}\n\nText {n} of many, number {n * n}.\n")
@@ -117,7 +134,17 @@ def test_thirty_kills_at_random_moments_leave_nothing_that_one_run_does_not_mend
 def test_a_terminated_ingest_exits_143_and_lets_the_lock_go(settled: Path, tmp_path: Path) -> None:
     home = copy_of(settled, tmp_path)
     write_corpus(home / "corpus", pages=60, sections=30)
-    command = [sys.executable, "-m", "rag_mcp", "ingest", str(home / "corpus"), "--db", str(home / "store"), "--embedder", "hash"]
+    command = [
+        sys.executable,
+        "-m",
+        "rag_mcp",
+        "ingest",
+        str(home / "corpus"),
+        "--db",
+        str(home / "store"),
+        "--embedder",
+        "hash",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=HERE.parent)
     deadline = time.monotonic() + 60
     while not (home / "store" / "writer.json").exists() and time.monotonic() < deadline:
@@ -187,8 +214,17 @@ def lose_a_vector(home: Path) -> None:
 
 
 LOSSES = (
-    lose_index, lose_generation, cut_index_file, cut_index_database, lose_record, cut_record, empty_record,
-    garble_record, swap_record, lose_a_row, lose_a_vector,
+    lose_index,
+    lose_generation,
+    cut_index_file,
+    cut_index_database,
+    lose_record,
+    cut_record,
+    empty_record,
+    garble_record,
+    swap_record,
+    lose_a_row,
+    lose_a_vector,
 )
 
 

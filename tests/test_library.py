@@ -284,7 +284,12 @@ def test_the_promised_functions_work_and_never_raise(corpus: Path, store: Path) 
     assert ALLOWED_DOC_CLASSES == ("note", "handoff")
     assert CURRENT_METADATA_VERSION >= 1
     missing = search_knowledge("valve", store=store, corpus_root=corpus)
-    assert (missing["ok"], missing["error"]["type"], missing["results"], missing["k"]) == (False, "store_missing", [], 5)
+    assert (missing["ok"], missing["error"]["type"], missing["results"], missing["k"]) == (
+        False,
+        "store_missing",
+        [],
+        5,
+    )
     report = ingest_function(corpus, store, embedder=HashEmbedder())
     assert report["files_ingested"] == 4
     found = search_knowledge("valve", 3, store=store, corpus_root=corpus)
@@ -292,7 +297,9 @@ def test_the_promised_functions_work_and_never_raise(corpus: Path, store: Path) 
     assert {"source", "heading", "chunk_index"} <= found["results"][0]["citation"].keys()
     assert search_knowledge("valve", doc_class="handoff", store=store, corpus_root=corpus)["count"] == 0
     assert search_knowledge(" ", store=store, corpus_root=corpus)["error"]["type"] == "invalid_query"
-    assert search_knowledge("x", doc_class="Note", store=store, corpus_root=corpus)["error"]["type"] == "invalid_doc_class"
+    assert (
+        search_knowledge("x", doc_class="Note", store=store, corpus_root=corpus)["error"]["type"] == "invalid_doc_class"
+    )
 
 
 def test_a_filter_acts_before_the_cut(corpus: Path, store: Path) -> None:

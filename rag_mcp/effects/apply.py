@@ -109,10 +109,10 @@ def _commit(
     try:
         with hands.record.commit() as tx:
             before = tx.rids()
+            if plan.refill_keywords:  # first: what is taken out below must be there to be taken out
+                tx.refill_keywords()
             changes = [change for file in segment if (change := _rewrite(tx, file, run, documents))]
             tx.name_vectors(run.embedder, None if plan.switches_embedder else [f.path for f in segment])
-            if plan.refill_keywords:
-                tx.refill_keywords()
             hands.checkpoint("rows written")
             if last:
                 tx.trim(IDLE_CONTENTS)

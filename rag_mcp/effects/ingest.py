@@ -93,9 +93,7 @@ def believe(eyes: Eyes) -> Belief:
     return evolve(belief, index=evolve(belief.index, found=found, slots=slots))
 
 
-def _cached(
-    eyes: Eyes, settled: Settled, run: RunIdentity, prepared: Mapping[str, Prepared], *, full: bool
-) -> Cached:
+def _cached(eyes: Eyes, settled: Settled, run: RunIdentity, prepared: Mapping[str, Prepared], *, full: bool) -> Cached:
     if eyes.known is None:
         return Cached(frozenset(), {})
     rows = eyes.known.keys_of(plan_rows(settled, run))

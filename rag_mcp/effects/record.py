@@ -74,7 +74,7 @@ class Commit(Protocol):
     """An open transaction: nothing of it is seen by anybody before it ends well."""
 
     def rids(self) -> frozenset[str]:
-        """The distinct vectors that the rows name, as things stand in this transaction."""
+        """The distinct vectors that the rows name and the cache holds, as things stand in this transaction."""
 
     def replace(self, document: Document, entry: Entry) -> Changed:
         """Put the document's rows, keywords and entry in place of what is stored under its path."""
@@ -92,7 +92,7 @@ class Commit(Protocol):
         """Build the keyword index anew from the rows."""
 
     def point(self, pointer: Pointer) -> None:
-        """Make this the current pointer."""
+        """Make this the current pointer, and the keyword index whole where words could not be taken out."""
 
     def distrust(self, paths: Iterable[str], rids: Iterable[str]) -> None:
         """Let the next ingest do these files, and these vectors, again; nothing that answers is removed."""

@@ -29,5 +29,6 @@ For people and programs
     summary       what a run did, and its exit code
     statistics    what a store holds
     render        lines of text
+    wire          the shapes that programs read
     codec         JSON both ways, strict
 """

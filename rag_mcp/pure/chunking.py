@@ -3,19 +3,19 @@
 A section that fits is one passage. A longer one is taken apart only as far as needed (blocks, list items, sentences,
 table rows, lines, words, characters), and the pieces are packed again:
 
-    cut at the best place, by (rank, hash of the piece that follows), where the passage is between floor * budget
-    and budget long; what remains is one passage as soon as it fits
+    cut where the place is the best one, by (rank, hash of the piece that follows), for floor * budget around it;
+    halve at its best place what is still longer than the budget
 
-The hash makes cuts depend on the text around them and not on what came before, so that an edit changes the passages
-next to it and the cuts fall into step again after it (content-defined chunking, as in rsync and borg).
+So cuts depend on the text around them and not on what came before, and an edit changes the passages next to it and no
+others (content-defined chunking by local minima).
 """
 
 import hashlib
 import re
 import unicodedata
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 
 from attrs import evolve, frozen
 
@@ -27,6 +27,11 @@ CHARACTERS_A_TOKEN = 8  # an endless word is one unknown token; it still costs b
 SENTENCE_END = re.compile(r"(?:[.!?…]+[\"')\]”’]*\s+|[。！？]+[」』”’]*\s*|\u0e2f\s*)")
 INLINE_DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=]{200,}")
 RUN = 64  # characters of an unbroken run that are kept together
+
+
+Worth = tuple[int, bytes]
+"""How good a place is to cut at, the least is the best: its rank, then the hash of the piece that follows."""
+NEVER: Worth = (CHARACTER + 1, b"")
 
 
 @frozen
@@ -79,7 +84,8 @@ def cut(
     ]
     chunks = _within(drafts, text, outline, window, measure)
     warnings = tuple(
-        f"line {outline.line_of(start)}: an inline image of {end - start} characters was left out" for start, end in holes
+        f"line {outline.line_of(start)}: an inline image of {end - start} characters was left out"
+        for start, end in holes
     )
     return tuple(evolve(chunk, ordinal=n) for n, chunk in enumerate(chunks)), warnings
 
@@ -165,9 +171,7 @@ def _pieces(
             [
                 finer
                 for piece in parts
-                for finer in (
-                    [piece] if piece.size <= budget else _apart(text, outline, cut_places, span, piece, rank)
-                )
+                for finer in ([piece] if piece.size <= budget else _apart(text, outline, cut_places, span, piece, rank))
             ]
             for span, budget, parts in zip(spans, budgets, pending, strict=True)
         ]
@@ -237,39 +241,66 @@ def _character_places(text: str, piece: Piece) -> Iterator[int]:
 def _joined(before: str, after: str) -> bool:
     if unicodedata.combining(after) or after in "\u200d\ufe0e\ufe0f\n" or before == "\u200d":
         return True
-    return "\U0001f3fb" <= after <= "\U0001f3ff" or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")
+    return "\U0001f3fb" <= after <= "\U0001f3ff" or (
+        "\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff"
+    )
 
 
 def _packed(
     text: str, outline: Outline, span: Section, crumb: Crumb, pieces: Sequence[Piece], window: Window
 ) -> Iterator[Chunk]:
     """The passages of one span. The first carries the heading's own lines, later ones name it in their crumb."""
-    budget, first = window.tokens - crumb.size, 0
-    hashes = [_hash(text[piece.start : piece.end]) for piece in pieces]
-    while first < len(pieces):
-        last = _last(pieces, hashes, first, budget, window.floor)
-        start, end = pieces[first].start, pieces[last].end
+    edges = cuts([(piece.size, _worth(text, piece)) for piece in pieces], window.tokens - crumb.size, window.floor)
+    for first, last in pairwise(edges):
+        start, end = pieces[first].start, pieces[last - 1].end
         if text[start:end].strip():
             yield _chunk(text, outline, start, end, span.path, crumb.first if first == 0 else crumb.later)
-        first = last + 1
 
 
-def _hash(text: str) -> bytes:
-    return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def _worth(text: str, piece: Piece) -> Worth:
+    body = text[piece.start : piece.end].strip().encode("utf-8", "surrogatepass")
+    return piece.rank, hashlib.blake2b(body, digest_size=8).digest()
 
 
-def _last(pieces: Sequence[Piece], hashes: Sequence[bytes], first: int, budget: int, floor: float) -> int:
-    """The piece with which the passage that begins at `first` ends."""
-    size, best, last = 0, None, first
-    for n in range(first, len(pieces)):
-        size += pieces[n].size
-        if size > budget and n > first:
-            return last if best is None else best[1]
-        last = n
-        if n + 1 < len(pieces) and size >= floor * budget:
-            place = ((pieces[n + 1].rank, hashes[n + 1]), n)
-            best = place if best is None or place[0] < best[0] else best
-    return len(pieces) - 1
+def cuts(pieces: Sequence[tuple[int, Worth]], budget: int, floor: float) -> list[int]:
+    """Where pieces of (size, worth) are cut: indices from 0 to their number, each stretch within the budget.
+
+    A cut is made where it is the best (least worth) for floor * budget on both sides; a stretch that is still too
+    long is halved at the best place of its middle. Both look no further than a budget, so an edit moves no cut
+    beyond.
+    """
+    places = list(accumulate((size for size, _ in pieces), initial=0))
+    if places[-1] <= budget:
+        return [0, len(pieces)]
+    reach = floor * budget
+    edges = [0, *_anchors(places, [worth for _, worth in pieces], reach), len(pieces)]
+    halved = [[first, *_halving(places, pieces, first, last, budget)] for first, last in pairwise(edges)]
+    return [*chain.from_iterable(halved), len(pieces)]
+
+
+def _anchors(places: Sequence[int], worths: Sequence[Worth], reach: float) -> Iterator[int]:
+    for n in range(1, len(worths)):
+        if places[n] < reach or places[-1] - places[n] < reach:
+            continue
+        low = max(1, bisect_left(places, places[n] - reach))
+        high = min(len(worths), bisect_right(places, places[n] + reach))
+        if min(worths[low:n], default=NEVER) > worths[n] <= min(worths[n + 1 : high], default=NEVER):
+            yield n
+
+
+def _halving(
+    places: Sequence[int], pieces: Sequence[tuple[int, Worth]], first: int, last: int, budget: int
+) -> list[int]:
+    length = places[last] - places[first]
+    if length <= budget or last - first < 2:
+        return []
+    low = bisect_left(places, places[first] + length / 4, first + 1, last)
+    high = bisect_right(places, places[last] - length / 4, first + 1, last)
+    middle = (places[first] + places[last]) / 2
+    inner = range(low, high) or [min(range(first + 1, last), key=lambda n: abs(places[n] - middle))]
+    best = min(inner, key=lambda n: pieces[n][1])
+    left, right = _halving(places, pieces, first, best, budget), _halving(places, pieces, best, last, budget)
+    return [*left, best, *right]
 
 
 def _chunk(text: str, outline: Outline, start: int, end: int, path: tuple[str, ...], crumb: str) -> Chunk:
@@ -294,9 +325,7 @@ def _chunk(text: str, outline: Outline, start: int, end: int, path: tuple[str, .
     return evolve(chunk, key=content_key(chunk))
 
 
-def _within(
-    drafts: Sequence[Chunk], text: str, outline: Outline, window: Window, measure: Measure
-) -> Iterator[Chunk]:
+def _within(drafts: Sequence[Chunk], text: str, outline: Outline, window: Window, measure: Measure) -> Iterator[Chunk]:
     """The drafts, measured as they will be embedded; one that is over the window after all is halved until it fits."""
     sizes = measure([embedded_text(draft) for draft in drafts]) if drafts else ()
     for draft, size in zip(drafts, sizes, strict=True):

@@ -1,4 +1,6 @@
-"""Note or hand-over. A hand-over is any of:
+"""Note or hand-over.
+
+A hand-over is any of:
 
     1 front matter `type: handoff`              3 directly in the mirror folder, named as one of its files
     2 front matter tag `handoff`                4 directly in the mirror folder, its name ends in the token `handoff`

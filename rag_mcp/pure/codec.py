@@ -71,6 +71,6 @@ def plan_from_json(text: str) -> Result[SavedPlan, BadPlan]:
         saved = converter().structure(data, SavedPlan)
     except (BaseValidationError, TypeError, ValueError) as error:
         return Failure(BadPlan("; ".join(transform_error(error)[:3])))
-    if converter().unstructure(saved) != data:  # cattrs takes a string for a list of its letters
+    if json.loads(dumps(saved)) != data:  # cattrs takes a string for a list of its letters
         return Failure(BadPlan("a part is missing, or a list is not one"))
     return Success(saved)

@@ -37,13 +37,10 @@ def decode(path: str, data: bytes) -> Result[str, Unreadable]:
 
 def read_document(path: str, data: bytes, digest: str, run: RunIdentity, measure: Measure) -> Document | Unreadable:
     """The document, or why there is none. `digest` is the SHA-256 of `data`; `measure` counts the embedder's tokens."""
-    match decode(path, data):
-        case Success(text):
-            return _document(path, text, len(data), digest, run, measure)
-        case Failure(unreadable):
-            return unreadable
-        case _ as never:
-            raise AssertionError(never)
+    decoded = decode(path, data)
+    if isinstance(decoded, Failure):
+        return decoded.failure()
+    return _document(path, decoded.unwrap(), len(data), digest, run, measure)
 
 
 def _document(path: str, text: str, size: int, digest: str, run: RunIdentity, measure: Measure) -> Document:

@@ -45,10 +45,13 @@ class EmbedderIdentity:
 
 @frozen
 class Chunking:
-    """Parameters of the chunker, in tokens of the embedder; `budget` None means the embedder's window."""
+    """Parameters of the chunker. `budget` is in tokens of the embedder, None means its whole window.
+
+    Cuts of a long section are at least `floor` budgets apart, save where a stretch is halved.
+    """
 
     budget: int | None = None
-    floor: float = 0.5
+    floor: float = 0.4
 
 
 @frozen

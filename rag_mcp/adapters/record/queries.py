@@ -79,6 +79,7 @@ def _belief(db: sqlite3.Connection) -> Belief:
     )
     (vectors,) = db.execute("select count(distinct rid) from rows").fetchone()
     (rows,) = db.execute("select count(*) from rows").fetchone()
+    (wordless,) = db.execute("select count(*) from rows where id not in (select id from keywords_docsize)").fetchone()
     (indexed,) = db.execute("select count(*) from keywords_docsize").fetchone()
     return Belief(
         generation=pointer.generation if pointer else 0,
@@ -87,7 +88,7 @@ def _belief(db: sqlite3.Connection) -> Belief:
         entries=lay.read_entries(db),
         rows={path: RowsSeen(count, mark) for path, count, mark in evidence},
         vectorless=frozenset(path for (path,) in vectorless),
-        keywords_sound=rows == indexed,
+        keywords_sound=rows == indexed and not wordless,
         index=IndexSeen(
             folder=pointer.folder if pointer else None,
             expected=pointer.evidence if pointer else None,

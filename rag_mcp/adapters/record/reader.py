@@ -69,8 +69,9 @@ class SqliteSnapshot(PlanningReads):
 
     def passing_rids(self, doc_class: str | None) -> Sequence[str]:
         """The distinct vectors with a row of the class (None: any), sorted."""
-        where, values = ("", []) if doc_class is None else ("where doc_class = ?", [doc_class])
-        return [rid.hex() for (rid,) in self._db.execute(f"select distinct rid from rows {where} order by rid", values)]
+        where, values = ("", []) if doc_class is None else ("and doc_class = ?", [doc_class])
+        sql = f"select distinct rid from rows where rid is not null {where} order by rid"
+        return [rid.hex() for (rid,) in self._db.execute(sql, values)]
 
     def rows(self, rids: Sequence[str], doc_class: str | None) -> Sequence[Row]:
         """The rows of the class that name these vectors, by path and ordinal."""

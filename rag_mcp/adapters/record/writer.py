@@ -62,10 +62,12 @@ class SqliteCommit:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        self._words_unknown = False
 
     def rids(self) -> frozenset[str]:
-        """The distinct vectors that the rows name."""
-        return frozenset(r.hex() for (r,) in self._db.execute("select distinct rid from rows where rid is not null"))
+        """The distinct vectors that the rows name and the cache holds."""
+        used = "select rid from vectors v where exists (select 1 from rows r where r.rid = v.rid)"
+        return frozenset(rid.hex() for (rid,) in self._db.execute(used))
 
     def replace(self, document: Document, entry: Entry) -> Changed:
         """Put the document's rows, keywords and entry in place of what is stored under its path."""
@@ -93,11 +95,14 @@ class SqliteCommit:
         sql = "update rows set rid = (select rid from contents c where c.embedder = ? and c.key = rows.key)"
         if paths is None:
             self._db.execute(sql, [number])
+            orphans = self._db.execute("select distinct path from rows where rid is null").fetchall()
         else:
-            self._db.executemany(f"{sql} where path = ?", [(number, path) for path in paths])
-        (orphans,) = self._db.execute("select count(*) from rows where rid is null").fetchone()
+            named = [(path,) for path in paths]
+            self._db.executemany(f"{sql} where path = ?", [(number, *path) for path in named])
+            orphan = "select path from rows where path = ? and rid is null limit 1"
+            orphans = [path for path in named if self._db.execute(orphan, path).fetchone()]
         if orphans:
-            raise AssertionError(f"{orphans} rows would be left without a vector")
+            raise AssertionError(f"{orphans} would be left without a vector")
 
     def vectors(self, rids: Iterable[str]) -> Mapping[str, bytes]:
         """Vectors from the cache; KeyError when one is missing."""
@@ -107,6 +112,7 @@ class SqliteCommit:
 
     def refill_keywords(self) -> None:
         """Build the keyword index anew from the rows."""
+        self._words_unknown = False
         self._db.execute("insert into keywords(keywords) values ('delete-all')")
         titles = dict(self._db.execute("select path, title from files").fetchall())
         for (path,) in self._db.execute("select distinct path from rows").fetchall():
@@ -114,7 +120,9 @@ class SqliteCommit:
                 self._put_keywords(row_id, titles.get(path), chunk)
 
     def point(self, pointer: Pointer) -> None:
-        """Make this the current pointer."""
+        """Make this the current pointer; fill the keyword index again where words could not be taken out."""
+        if self._words_unknown:
+            self.refill_keywords()
         values = lay.pointer_values(pointer)
         self._db.execute(f"insert or replace into pointer values ({lay.marks(len(values))})", values)
 
@@ -138,12 +146,15 @@ class SqliteCommit:
             )
 
     def _take_out(self, path: str) -> Counter[str]:
-        (title,) = self._db.execute("select title from files where path = ?", [path]).fetchone() or (None,)
+        entry = self._db.execute("select title from files where path = ?", [path]).fetchone()
         gone = stored_chunks(self._db, path)
-        self._db.executemany(
-            "insert into keywords(keywords, rowid, title, headings, body) values ('delete', ?, ?, ?, ?)",
-            [lay.keyword_values(row_id, title, chunk) for row_id, chunk in gone],
-        )
+        if entry:
+            self._db.executemany(
+                "insert into keywords(keywords, rowid, title, headings, body) values ('delete', ?, ?, ?, ?)",
+                [lay.keyword_values(row_id, entry[0], chunk) for row_id, chunk in gone],
+            )
+        elif gone:  # the title that was put in went with the entry
+            self._words_unknown = True
         self._db.execute("delete from rows where path = ?", [path])
         return Counter(chunk.key for _, chunk in gone)
 

@@ -1,55 +1,48 @@
-"""Chroma as a tree of immutable generations that can be thrown away.
+"""The vector index over Chroma: a tree of immutable generations, derived from the record and so disposable.
 
-    index/gen-000124/                 a Chroma folder: ids and unit vectors, nothing else
-    index/gen-000124.lease            readers hold it shared; the collector needs it alone
-    index/gen-000125.<random>.tmp/    unfinished, nobody's
+    write    beside the current generation; readers keep what they hold
+    open     only what the record's evidence still describes, after a check that loads no native code
+    query    (rid, max(0, 1 - cosine distance)), best first
 
-A generation is cloned from the last one or begun empty, changed by `add` and `delete` only, flushed, closed, checked,
-brought to the disk, and then gets its name. It is never written again.
+All that a disk or Chroma may do is a Failure with a clause that fits into a sentence, or IndexBroken in `query`.
 """
 
-import contextlib
 import fcntl
 import os
-import re
-import shutil
 import threading
-import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 from returns.result import Failure, Result, Success
 
-from rag_mcp.adapters.stores import generation as gen
-from rag_mcp.adapters.stores.generation import NAME, Unfit
+from rag_mcp.adapters.stores import generation_files, generations
+from rag_mcp.adapters.stores.chroma_client import ChromaFault, Collection, faults
+from rag_mcp.adapters.stores.generation_check import preflight
+from rag_mcp.adapters.stores.generation_write import Delta, build
 from rag_mcp.effects.ports import Checkpoint, IndexBroken, OpenIndex
-
-SYNC_THRESHOLD = 1_000
-BATCH = 1_000  # 5,000 is quicker but leaves the database three times as large, for every later copy
-NUMBERED = re.compile(r"gen-(\d{6,})")
-SPACE_FACTOR = 1.5
-T = TypeVar("T")
 
 
 class ChromaIndex:
-    """The generations below one folder. Implements `effects.ports.VectorIndex`."""
+    """Implements ports.VectorIndex in `folder`, which the first `write` makes, for vectors of `dim` numbers."""
 
     def __init__(self, folder: str, dim: int) -> None:
         self._tree = Path(folder).absolute()
         self._dim = dim
 
     def evidence(self, folder: str) -> str | None:
-        """A fingerprint of a finished generation, or None."""
-        return gen.evidence(self._tree / folder)
+        """The fingerprint of a finished generation: ids of its parts, sequence numbers, file sizes; or None."""
+        path = self._path(folder)
+        return generation_files.evidence(path) if path else None
 
     def slots(self, folder: str) -> int:
-        """Places the generation holds, deleted ones included."""
-        return gen.slots(self._tree / folder)
+        """Nodes of its graph, deleted ones included; 0 when it cannot be told."""
+        path = self._path(folder)
+        return generation_files.slots(path) if path else 0
 
     def preflight(self, folder: str, want: Iterable[str], vectors: Mapping[str, bytes] | None) -> str | None:
         """Why a finished generation is unfit, or None."""
-        return gen.preflight(self._tree / folder, want, vectors)
+        path = self._path(folder)
+        return preflight(path, self._dim, want, vectors) if path else _no_name(folder)
 
     def write(
         self,
@@ -61,199 +54,113 @@ class ChromaIndex:
         want: Sequence[str],
         checkpoint: Checkpoint,
     ) -> Result[str, str]:
-        """Build a generation; its folder's name, or why it could not be built."""
-        name = f"gen-{number:06d}"
-        unfinished = self._tree / f"{name}.{uuid.uuid4().hex[:8]}.tmp"
+        """Build generation `number` from `base` or from nothing; after a Failure nothing of it is left."""
+        source = self._path(base) if base is not None else None
+        if base is not None and source is None:
+            return Failure(_no_name(base))
+        folder = self._tree / generations.name_of(number)
+        draft = generations.draft_of(folder)
         try:
-            self._tree.mkdir(parents=True, exist_ok=True)
-            if base:
-                self._clone(base, unfinished, (set(want) - set(new)) | set(gone))
-                checkpoint("cloned")
-            self._fill(unfinished, number, gone, new, vectors, fresh=base is None, checkpoint=checkpoint)
-            if why := gen.preflight(unfinished, want, vectors):
-                raise Unfit(why)
-            gen.sync_tree(unfinished)
-            checkpoint("synced")
-            (self._tree / f"{name}.lease").touch()
-            unfinished.rename(self._tree / name)
-            gen.sync(self._tree)
-            checkpoint("renamed")
-        except (Unfit, OSError, _ChromaFault) as error:
-            shutil.rmtree(unfinished, ignore_errors=True)
-            return Failure(str(error))
-        return Success(name)
+            build(source, draft, folder, number, Delta(gone, new, want, vectors, self._dim), checkpoint)
+        except ChromaFault as fault:
+            generations.discard(draft)
+            generations.remove(folder)
+            return Failure(str(fault))
+        return Success(folder.name)
 
     def next_number(self) -> int:
-        """One more than the greatest number in the tree."""
-        return 1 + max((int(match[1]) for name in self._names() if (match := NUMBERED.match(name))), default=0)
+        """One more than the greatest number any name in the tree carries."""
+        return generations.next_number(self._tree)
 
     def collect(self, keep: Sequence[str]) -> None:
-        """Remove what is unfinished, unkept and unheld. Hold the writer's lock."""
-        names = self._names()
-        for name in names:
-            if name.endswith(".tmp"):
-                shutil.rmtree(self._tree / name, ignore_errors=True)
-            elif NUMBERED.fullmatch(name) and name not in keep:
-                self._remove(name)
-            elif name.endswith(".lease") and name.removesuffix(".lease") not in names:
-                with contextlib.suppress(OSError):
-                    (self._tree / name).unlink()
+        """Remove unfinished folders, generations not in `keep` that no reader holds, and leases of nothing."""
+        generations.collect(self._tree, frozenset(keep))
 
     def open(self, folder: str, evidence: str) -> Result[OpenIndex, str]:
-        """Open a generation for reading, if it is still what its evidence says."""
+        """Open for reading, unless it is gone, changed, damaged, or where nothing can be written.
+
+        Chroma writes a row into the database whenever it opens it, so a read-only store is not for it.
+        """
+        path = self._path(folder)
+        if path is None:
+            return Failure(_no_name(folder))
         try:
-            lease = (self._tree / f"{folder}.lease").open("rb")
+            lease = generations.hold(path, fcntl.LOCK_SH)
         except OSError as error:
-            return Failure(f"the index {folder} could not be held ({error.strerror})")
+            return Failure(f"{folder} cannot be held: {error.strerror}")
         try:
-            fcntl.flock(lease, fcntl.LOCK_SH)
-            if gen.evidence(self._tree / folder) != evidence:
-                raise Unfit(f"the index {folder} is not what the last ingest left")
-            if not os.access(self._tree / folder / "chroma.sqlite3", os.W_OK):
-                raise Unfit(f"the index {folder} is read-only, and Chroma writes when it opens")
-            return Success(OpenGeneration(str(self._tree / folder), lease))
-        except (Unfit, OSError, _ChromaFault) as error:
-            lease.close()
-            return Failure(str(error))
+            opened = self._open_held(path, evidence, lease)
+        except ChromaFault as fault:
+            os.close(lease)
+            return Failure(str(fault))
         except BaseException:
-            lease.close()
+            os.close(lease)
             raise
+        return Success(opened)
 
-    def _clone(self, base: str, target: Path, expected: set[str]) -> None:
-        source = self._tree / base
-        if why := gen.preflight(source, expected):
-            raise Unfit(why)
-        size = sum(path.stat().st_size for path in source.rglob("*") if path.is_file())
-        if shutil.disk_usage(self._tree).free < SPACE_FACTOR * size:
-            raise OSError(f"there is no room for another generation of {size / 1e6:.0f} MB")
-        gen.clone(source, target)
+    def _open_held(self, path: Path, evidence: str, lease: int) -> "OpenGeneration":
+        if generation_files.evidence(path) != evidence:
+            raise ChromaFault(f"{path.name} is missing or not what the last run left")
+        if not all(os.access(place, os.W_OK) for place in (path, path / "chroma.sqlite3")):
+            raise ChromaFault(f"{path.name} is read-only, and Chroma opens nothing that it cannot write to")
+        if why := preflight(path, self._dim, None, None):
+            raise ChromaFault(f"{path.name} is damaged: {why}")
+        with faults(f"Chroma could not open {path.name}"):
+            return OpenGeneration(Collection(path), lease)
 
-    def _fill(
-        self,
-        folder: Path,
-        number: int,
-        gone: Sequence[str],
-        new: Sequence[str],
-        vectors: Mapping[str, bytes],
-        *,
-        fresh: bool,
-        checkpoint: Checkpoint,
-    ) -> None:
-        with _chroma(folder) as client:
-            chunks = _guarded(lambda: _create(client) if fresh else client.get_collection(NAME, embedding_function=None))
-            _guarded(chunks.count)  # replays the log now; a read after a write would replay that write too
-            for batch in _batches(gone):
-                _guarded(lambda batch=batch: chunks.delete(ids=batch))
-            for batch in _batches(new):
-                rows = _matrix([vectors[rid] for rid in batch], self._dim)
-                _guarded(lambda batch=batch, rows=rows: chunks.add(ids=batch, embeddings=rows))
-            _guarded(lambda: chunks.modify(metadata={"generation": number}))
-            checkpoint("written")
-            flush = [f"_flush_{n}" for n in range(SYNC_THRESHOLD)]
-            _guarded(lambda: chunks.delete(ids=flush))  # as many unknown ids as force a persist
-            checkpoint("flushed")
-
-    def _remove(self, name: str) -> None:
-        lease = self._tree / f"{name}.lease"
-        with contextlib.suppress(OSError):
-            with lease.open("ab") as handle:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(self._tree / name, ignore_errors=True)
-            lease.unlink()
-
-    def _names(self) -> list[str]:
-        try:
-            return sorted(os.listdir(self._tree))
-        except OSError:
-            return []
+    def _path(self, folder: str) -> Path | None:
+        """The path of a generation; None where the name is not one, so that no record leads out of the tree."""
+        return self._tree / folder if generations.NAME.fullmatch(folder) else None
 
 
 class OpenGeneration:
-    """One generation with its graph in memory. Implements `effects.ports.OpenIndex`."""
+    """Implements ports.OpenIndex. Whoever closes it waits for the questions under way."""
 
-    def __init__(self, folder: str, lease: Any) -> None:
+    def __init__(self, records: Collection, lease: int) -> None:
+        self._records: Collection | None = records
         self._lease = lease
-        self._stack = contextlib.ExitStack()
-        self._lock = threading.Condition()
         self._users = 0
-        client = self._stack.enter_context(_chroma(Path(folder)))
-        try:
-            self._chunks = _guarded(lambda: client.get_collection(NAME, embedding_function=None))
-            self._count = _guarded(self._chunks.count)
-        except BaseException:
-            self._stack.close()
-            raise
+        self._turn = threading.Condition()
 
     def query(self, vector: bytes, n: int) -> Sequence[tuple[str, float]]:
-        """Up to n (rid, similarity), best first."""
-        with self._lock:
-            if self._lease is None:
-                raise IndexBroken("the index was closed")
-            self._users += 1
+        """Up to n (rid, similarity), best first; raises IndexBroken."""
+        records = self._enter()
         try:
-            wanted = min(n, self._count)
-            if wanted < 1:
-                return []
-            rows = _matrix([vector], len(vector) // 4)
-            found = _guarded(
-                lambda: self._chunks.query(query_embeddings=rows, n_results=wanted, include=["distances"])
-            )
-            return [(rid, max(0.0, 1.0 - d)) for rid, d in zip(found["ids"][0], found["distances"][0], strict=True)]
-        except _ChromaFault as fault:
+            with faults("Chroma could not answer"):
+                n = min(n, records.count)
+                return records.nearest(vector, n) if n > 0 else []
+        except ChromaFault as fault:
             raise IndexBroken(str(fault)) from fault
         finally:
-            with self._lock:
-                self._users -= 1
-                self._lock.notify_all()
+            self._leave()
 
     def close(self) -> None:
-        """Wait for running queries, then let go; idempotent."""
-        with self._lock:
-            if self._lease is None:
+        """Release files, memory and lease; idempotent."""
+        with self._turn:
+            records, self._records = self._records, None
+            if records is None:
                 return
-            lease, self._lease = self._lease, None
-            while self._users:
-                self._lock.wait()
-        self._stack.close()
-        lease.close()
+            self._turn.wait_for(lambda: self._users == 0)
+        try:
+            with faults("Chroma could not close"):
+                records.close()
+        except ChromaFault:  # nothing was written that could be lost, and the lease must go
+            return
+        finally:
+            os.close(self._lease)
+
+    def _enter(self) -> Collection:
+        with self._turn:
+            if self._records is None:
+                raise IndexBroken("the index was closed")
+            self._users += 1
+            return self._records
+
+    def _leave(self) -> None:
+        with self._turn:
+            self._users -= 1
+            self._turn.notify_all()
 
 
-class _ChromaFault(Exception):
-    """Whatever came out of Chroma, a panic of its native code included."""
-
-
-def _guarded(call: Any) -> Any:
-    try:
-        return call()
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # noqa: BLE001 - a panic in native code is no Exception
-        raise _ChromaFault(f"Chroma failed: {type(error).__name__}: {error}") from error
-
-
-@contextlib.contextmanager
-def _chroma(folder: Path) -> Iterator[Any]:
-    import chromadb
-    from chromadb.config import Settings
-
-    settings = Settings(anonymized_telemetry=False)
-    client = _guarded(lambda: chromadb.PersistentClient(str(folder), settings=settings))
-    try:
-        yield client
-    finally:
-        client.close()
-
-
-def _create(client: Any) -> Any:
-    hnsw = {"space": "cosine", "sync_threshold": SYNC_THRESHOLD}
-    return client.create_collection(NAME, embedding_function=None, configuration={"hnsw": hnsw})
-
-
-def _matrix(vectors: Sequence[bytes], dim: int) -> Any:
-    import numpy as np
-
-    return np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), dim)
-
-
-def _batches(items: Sequence[T]) -> Iterator[list[T]]:
-    return (list(items[start : start + BATCH]) for start in range(0, len(items), BATCH))
+def _no_name(folder: str) -> str:
+    return f"{folder!r} is no name of a generation"

@@ -1,32 +1,66 @@
-"""The exact scan: all vectors of one snapshot as a matrix. The reference for the index, and its stand-in."""
+"""The exact scan: every vector is asked.
+
+    score(q, v) = max(0, dot(q, v))        order: (-score, rid)
+
+A matrix product in float32 finds the candidates; their scores and order come from float64 sums, which do not
+depend on where in the matrix a vector stands. So equal vectors score equally, and a scan confined to some rids
+gives each of them the score that it has in a scan of all.
+"""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+SLACK = 1e-4
+"""Above what float32 rounding can change in a product of unit vectors of some thousand dimensions."""
 
 
 class ExactScan:
-    """Cosine similarity to every vector; the vectors are unit vectors. Implements `effects.ports.Exact`."""
+    """Implements ports.Exact over (rid, vector) pairs. Each rid occurs once, all vectors have equal length."""
 
     def __init__(self, pairs: Sequence[tuple[str, bytes]]) -> None:
         import numpy as np
 
-        self._rids = [rid for rid, _ in pairs]
-        self._place = {rid: n for n, rid in enumerate(self._rids)}
-        flat = np.frombuffer(b"".join(vector for _, vector in pairs), dtype="<f4")
-        self._matrix = flat.reshape(len(pairs), -1) if pairs else flat.reshape(0, 0)
+        ordered = sorted(pairs)
+        self._rids = [rid for rid, _ in ordered]
+        self._places = {rid: place for place, rid in enumerate(self._rids)}
+        joined = np.frombuffer(b"".join([vector for _, vector in ordered]), "<f4")
+        self._matrix = joined.reshape(len(ordered), -1) if ordered else joined.reshape(0, 0)
 
     def query(self, vector: bytes, n: int, allowed: Iterable[str] | None = None) -> Sequence[tuple[str, float]]:
-        """Up to n (rid, similarity), best first; ties by rid. `allowed` confines the scan."""
+        """Up to n (rid, similarity), best first; unknown rids in `allowed` are passed over."""
         import numpy as np
 
-        if not self._rids or n <= 0:
+        places = self._confined(allowed)
+        if n <= 0 or len(places) == 0:
             return []
-        places = None if allowed is None else sorted({self._place[rid] for rid in allowed if rid in self._place})
-        if places == []:
-            return []
-        rows = self._matrix if places is None else self._matrix[places]
-        scores = rows @ np.frombuffer(vector, dtype="<f4")
-        near = np.argpartition(-scores, n - 1)[:n] if n < len(scores) else np.arange(len(scores))
-        last = scores[near].min()
-        best = np.flatnonzero(scores >= last)  # all ties at the cut, so that the order of ties decides
-        named = [(self._rids[i if places is None else places[i]], max(0.0, float(scores[i]))) for i in best.tolist()]
-        return sorted(named, key=lambda item: (-item[1], item[0]))[:n]
+        question = np.frombuffer(vector, "<f4")
+        near = places[_candidates(self._rows(places) @ question, n)]
+        scores = np.maximum(0.0, (self._matrix[near].astype("f8") * question.astype("f8")).sum(axis=1))
+        best = np.argsort(-scores, kind="stable")[:n]  # places, and so ties, are in the order of rids
+        return [(self._rids[place], float(score)) for place, score in zip(near[best], scores[best], strict=True)]
+
+    def _confined(self, allowed: Iterable[str] | None) -> "Array":
+        import numpy as np
+
+        if allowed is None:
+            return np.arange(len(self._rids))
+        return np.array(sorted({self._places[rid] for rid in allowed if rid in self._places}), int)
+
+    def _rows(self, places: "Array") -> "Array":
+        return self._matrix if len(places) == len(self._rids) else self._matrix[places]
+
+
+def _candidates(scores: "Array", n: int) -> "Array":
+    """Positions, ascending, of all scores that may belong to the n best once they are exact."""
+    import numpy as np
+
+    scores = np.maximum(0, scores)
+    if n >= len(scores):
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - n)[len(scores) - n]
+    return np.flatnonzero(scores >= least - SLACK)

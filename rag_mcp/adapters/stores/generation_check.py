@@ -1,0 +1,134 @@
+"""Preflight: why a finished generation is unfit, told before native code that a torn file would crash is loaded.
+
+    database   flushed (both segments took in the same writes), dimension, cosine
+    sizes      bounded by the header before anything is read whole: torn files can be sparse and huge
+    ids        record = database = id map, both ways
+    graph      delete marks agree with the id map, every neighbour exists
+    vectors    equal to the given ones, where they are given
+
+Chroma rewrites HNSW files in place, without checksum, and does not check them when it loads them.
+"""
+
+import io
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from attrs import frozen
+
+from rag_mcp.adapters.stores.generation_files import (
+    HEADER,
+    IDS,
+    LENGTHS,
+    LINKS,
+    NODES,
+    SPACE,
+    Facts,
+    Header,
+    connect,
+    file_sizes,
+    read_facts,
+    read_header,
+)
+from rag_mcp.adapters.stores.hnsw_graph import graph_faults, level_bytes, vector_faults
+
+LAYOUT = 1  # the only version of the header that is known here
+LARGEST_HEADER = 4096
+LARGEST_ID = 256  # bytes that an id may take in the id map, which names it twice
+MOST_LEVELS = 16  # of one node; a sixteenth of the nodes of a level stand in the next one
+SPARE = 4096  # slots that may be reserved beyond four times those in use
+
+
+@frozen
+class IdMap:
+    """Names of the graph's nodes. `added` counts those ever made."""
+
+    added: int
+    label_of: dict[str, int]
+    id_of: dict[int, str]
+
+
+def preflight(folder: Path, dim: int, want: Iterable[str] | None, vectors: Mapping[str, bytes] | None) -> str | None:
+    """Why the generation is unfit, as a clause, or None. Without `want` the ids need only agree among themselves."""
+    try:
+        return next(_faults(folder, dim, want, vectors), None)
+    except Exception as error:  # a damaged file may raise anything, and nothing here is worth more than a rebuild
+        return f"unreadable ({type(error).__name__}: {error})"
+
+
+def _faults(folder: Path, dim: int, want: Iterable[str] | None, vectors: Mapping[str, bytes] | None) -> Iterator[str]:
+    """Reasons, most general first. What follows one may rely on what it checks, so only the first one counts."""
+    facts = read_facts(folder)
+    yield from _database_faults(facts, dim)
+    header, sizes = read_header(folder, facts), file_sizes(folder, facts)
+    yield from _layout_faults(header, dim)
+    yield from _size_faults(header, sizes)
+    ids = _read_ids(folder / facts.vectors_segment / IDS)
+    yield from _id_faults(header, ids, _row_ids(folder, facts), None if want is None else frozenset(want))
+    segment = folder / facts.vectors_segment
+    yield from graph_faults(header, segment / NODES, segment / LINKS, ids.id_of)
+    if vectors is not None:
+        yield from vector_faults(header, segment / NODES, dim, ids.id_of, vectors)
+
+
+def _database_faults(facts: Facts, dim: int) -> Iterator[str]:
+    if facts.rows_seq is None or facts.rows_seq != facts.vectors_seq:
+        yield f"not flushed (rows at {facts.rows_seq}, vectors at {facts.vectors_seq})"
+    if facts.dim != dim:
+        yield f"its vectors have {facts.dim} dimensions, not {dim}"
+    if facts.space != SPACE:
+        yield f"its distance is {facts.space}, not {SPACE}"
+
+
+def _layout_faults(header: Header, dim: int) -> Iterator[str]:
+    vector_at = 4 + 4 * header.m0
+    label_at = vector_at + 4 * dim
+    seen = (header.version, header.level0_at, header.vector_at, header.label_at, header.step)
+    if seen != (LAYOUT, 0, vector_at, label_at, label_at + 8) or header.m0 != 2 * header.m:
+        yield "its header describes another layout"
+    if not header.count <= header.capacity <= 4 * header.count + SPARE:
+        yield f"its header tells of {header.count} nodes in {header.capacity} slots"
+
+
+def _size_faults(header: Header, sizes: Mapping[str, int]) -> Iterator[str]:
+    count, capacity = header.count, header.capacity
+    bounds = {
+        HEADER: (0, LARGEST_HEADER),
+        NODES: (count * header.step, capacity * header.step),
+        LENGTHS: (4 * count, 4 * capacity),
+        LINKS: (4 * count, count * (4 + MOST_LEVELS * level_bytes(header))),
+        IDS: (0, LARGEST_HEADER + 2 * LARGEST_ID * count),
+    }
+    for name, (least, most) in bounds.items():
+        if not least <= sizes[name] <= most:
+            yield f"{name} has {sizes[name]} bytes, not {least} to {most}"
+
+
+def _row_ids(folder: Path, facts: Facts) -> frozenset[str]:
+    with connect(folder) as db:
+        db.execute("pragma query_only = on")
+        rows = db.execute("select embedding_id from embeddings where segment_id = ?", (facts.rows_segment,))
+        return frozenset(rid for (rid,) in rows)
+
+
+class _PlainOnly(pickle.Unpickler):
+    """Reads numbers, strings and containers of them; a pickle that wants code is refused."""
+
+    def find_class(self, module: str, name: str) -> object:
+        raise pickle.UnpicklingError(f"the id map asks for {module}.{name}")
+
+
+def _read_ids(file: Path) -> IdMap:
+    held = _PlainOnly(io.BytesIO(file.read_bytes())).load()
+    return IdMap(held["total_elements_added"], held["id_to_label"], held["label_to_id"])
+
+
+def _id_faults(header: Header, ids: IdMap, rows: frozenset[str], want: frozenset[str] | None) -> Iterator[str]:
+    if ids.added != header.count:
+        yield f"header and id map come from different writes ({header.count} nodes, {ids.added} named)"
+    if {label: rid for rid, label in ids.label_of.items()} != ids.id_of:
+        yield "the id map contradicts itself"
+    if rows != ids.label_of.keys():
+        yield f"{len(rows ^ ids.label_of.keys())} ids differ between its database and its graph"
+    if want is not None and rows != want:
+        yield f"it lacks {len(want - rows)} ids of the record and has {len(rows - want)} others"

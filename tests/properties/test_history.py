@@ -1,0 +1,537 @@
+"""Whatever came before, one completed run leaves what a fresh rebuild would leave; and the next one nothing to do.
+
+A real folder and the real record; an index of plain files; embedders that count. Edits, settings, losses, blind
+spots and pulled plugs come in any order; `settle` is the run that must put everything right.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from attrs import evolve, frozen
+from hypothesis import event, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from properties.fakes import BlindSpots, Counting, FolderIndex, Plug, PulledPlug
+from rag_mcp.adapters.settings import Settings
+from rag_mcp.adapters.wiring import Parts
+from rag_mcp.effects import apply, embed
+from rag_mcp.index import ALL, Index
+from rag_mcp.pure.chunking import embedded_text
+from rag_mcp.pure.documents import decode
+from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
+from rag_mcp.pure.plans import Hold, embeds
+from rag_mcp.pure.stages import SearchPolicy
+from rag_mcp.pure.summary import Report
+from rag_mcp.pure.values import Chunk
+from rag_mcp.pure.vectors import rid
+
+PATHS = ("a.md", "b.md", "notes/a.md", "notes/b.md", "notes/deep/c.md", "context/handoff.md")
+FOLDERS = ("notes", "notes/deep", "context")
+POOL = (
+    "The tide turns twice a day.",
+    "The pump is serviced in spring.",
+    "The keys are rotated on Mondays.",
+    "The lamp burns all night.",
+    "The harbour is dredged in autumn; " * 6,
+    "The lamp burns all night long.",
+)
+HEADS = ("", "# Harbour\n\n", "---\ntitle: Pumps\n---\n", "---\ntype: handoff\n---\n# Over\n\n")
+UNDECODABLE = b"\xc3\x28 no text"
+QUESTIONS = ("when are the keys rotated", "pump harbour", "lamp")
+LONG = bool(os.environ.get("RAG_MCP_LONG"))
+
+notes = st.builds(
+    lambda head, parts: (head + "\n\n".join(f"## Part\n\n{p}" if cut else p for cut, p in parts)).encode(),
+    st.sampled_from(HEADS),
+    st.lists(st.tuples(st.booleans(), st.sampled_from(POOL)), max_size=5),
+)
+contents = st.one_of(notes, notes, notes, st.just(UNDECODABLE))
+paths = st.sampled_from(PATHS)
+
+
+@frozen
+class GivenParts(Parts):
+    """Parts that make what they are told to make."""
+
+    made: RunIdentity = RunIdentity(Counting().identity)
+
+    @property
+    def run(self) -> RunIdentity:
+        return self.made
+
+
+@frozen
+class Row:
+    """A stored row as it can be compared between two stores."""
+
+    chunk: Chunk
+    doc_class: str
+    vector: str
+    words: tuple[tuple[str, str, int], ...]
+
+
+@frozen
+class Stored:
+    """All that a store holds, its numbers left out."""
+
+    rows: dict[str, tuple[Row, ...]]
+    entries: dict[str, tuple[Any, ...]]
+    strays: int
+    """Words in the keyword index that belong to no row."""
+
+    def without(self, held: set[str]) -> "Stored":
+        return Stored(
+            {path: rows for path, rows in self.rows.items() if path not in held},
+            {path: entry for path, entry in self.entries.items() if path not in held},
+            self.strays,
+        )
+
+
+def connect(store: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(store / "record.sqlite3", isolation_level=None))
+
+
+def stored(store: Path) -> Stored:
+    """Read a record by plain SQL, so that it does not depend on the code under test."""
+    rows: dict[str, list[Row]] = {}
+    with connect(store) as db:
+        db.row_factory = sqlite3.Row
+        db.execute("create virtual table temp.words using fts5vocab('main', 'keywords', 'instance')")
+        words: dict[int, list[tuple[str, str, int]]] = {}
+        for term, doc, column, offset in db.execute("select term, doc, col, offset from temp.words"):
+            words.setdefault(doc, []).append((column, term, offset))
+        query = "select rows.*, vector from rows left join vectors on vectors.rid = rows.rid order by path, ordinal"
+        for row in db.execute(query):
+            heading_path = tuple(json.loads(row["heading_path"]))
+            heading = heading_path[-1] if heading_path else None
+            place = (row["start"], row["end"], row["start_line"], row["end_line"], heading, heading_path, row["crumb"])
+            chunk = Chunk(row["ordinal"], row["key"].hex(), row["text"], *place, tokens=0)
+            vector = row["vector"].hex() if row["vector"] else ""
+            told = tuple(sorted(words.pop(row["id"], [])))
+            rows.setdefault(row["path"], []).append(Row(chunk, row["doc_class"], vector, told))
+        entries = {row["path"]: tuple(row) for row in db.execute("select * from files")}
+    return Stored({path: tuple(found) for path, found in rows.items()}, entries, len(words))
+
+
+def fingerprint(store: Path) -> dict[str, str]:
+    """Every file of the store and a hash of its bytes."""
+    files = (path for path in sorted(store.rglob("*")) if path.is_file())
+    return {str(path.relative_to(store)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+class History(RuleBasedStateMachine):
+    """One corpus, one store, and what may happen to them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tmp = Path(tempfile.mkdtemp(prefix="history-"))
+        self.root, self.store = self.tmp / "corpus", self.tmp / "store"
+        self.root.mkdir()
+        self.embedders = {name: Counting(name) for name in ("hash-a", "hash-b")}
+        self.embedder = "hash-a"
+        self.run_settings: dict[str, Any] = {}
+        self.excludes: frozenset[str] = frozenset()
+        self.blind_files: frozenset[str] = frozenset()
+        self.blind_folders: frozenset[str] = frozenset()
+        self.undone: list[tuple[str, bytes | None]] = []
+        self.older: Path | None = None
+        self.damaged = False
+        self.broken = False
+        self.copies = 0
+
+    # What the parts are made of
+
+    def parts(self, store: Path, plug: Plug | None = None, *, counting: bool = True) -> GivenParts:
+        embedder = self.embedders[self.embedder] if counting else Counting(self.embedder)
+        embedder.plug = plug or (lambda name: None)
+        run = RunIdentity(embedder.identity, **self.run_settings)
+        corpus: Any = BlindSpots(self.root, tuple(sorted(self.excludes)), self.blind_files, self.blind_folders)
+        return GivenParts(
+            settings=Settings(store=store, corpus=self.root),
+            corpus=corpus,
+            embedder=embedder,
+            index=FolderIndex(store / "index"),
+            labelling=run.labelling,
+            checkpoint=plug or (lambda name: None),
+            made=run,
+        )
+
+    @contextmanager
+    def opened(self, plug: Plug | None = None, store: Path | None = None) -> Iterator[Index]:
+        with Index(self.parts(store or self.store, plug, counting=store is None)) as index:
+            yield index
+
+    def files(self) -> list[str]:
+        return sorted(str(p.relative_to(self.root)) for p in self.root.rglob("*.md"))
+
+    def put(self, path: str, data: bytes | None) -> None:
+        place = self.root / path
+        self.undone.append((path, place.read_bytes() if place.exists() else None))
+        if data is None:
+            place.unlink(missing_ok=True)
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+
+    def teardown(self) -> None:
+        try:
+            self.settle()
+        finally:
+            shutil.rmtree(self.tmp)
+
+    # What people do
+
+    @initialize(first=st.dictionaries(paths, notes, min_size=1, max_size=5))
+    def a_settled_world(self, first: dict[str, bytes]) -> None:
+        for path, data in first.items():
+            self.put(path, data)
+        self.settle()
+
+    @rule(path=paths, data=contents)
+    def write(self, path: str, data: bytes) -> None:
+        self.put(path, data)
+
+    @rule(data=st.data(), part=st.sampled_from(POOL), at=st.integers(0, 4))
+    def edit(self, data: st.DataObject, part: str, at: int) -> None:
+        if files := self.files():
+            path = data.draw(st.sampled_from(files))
+            parts = (self.root / path).read_bytes().split(b"\n\n")
+            parts[at % len(parts)] = part.encode()
+            self.put(path, b"\n\n".join(parts))
+
+    @rule(data=st.data(), line=st.sampled_from(POOL), first=st.booleans())
+    def add_line(self, data: st.DataObject, line: str, first: bool) -> None:
+        if files := self.files():
+            path = data.draw(st.sampled_from(files))
+            old = (self.root / path).read_bytes()
+            self.put(path, line.encode() + b"\n" + old if first else old + b"\n" + line.encode())
+
+    @rule(data=st.data())
+    def delete(self, data: st.DataObject) -> None:
+        if files := self.files():
+            self.put(data.draw(st.sampled_from(files)), None)
+
+    @rule(data=st.data(), to=paths, keep=st.booleans())
+    def rename_or_copy(self, data: st.DataObject, to: str, keep: bool) -> None:
+        if files := self.files():
+            path = data.draw(st.sampled_from(files))
+            old = (self.root / path).read_bytes()
+            self.put(to, old)
+            if not keep and path != to:
+                self.put(path, None)
+
+    @rule(folder=st.sampled_from(FOLDERS), to=st.sampled_from(("moved", "notes/under", "context")))
+    def move_folder(self, folder: str, to: str) -> None:
+        source, target = self.root / folder, self.root / to
+        if source.is_dir() and not target.exists() and not to.startswith(folder):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source.rename(target)
+
+    @rule(data=st.data())
+    def touch(self, data: st.DataObject) -> None:
+        if files := self.files():
+            os.utime(self.root / data.draw(st.sampled_from(files)))
+
+    @precondition(lambda self: self.undone)
+    @rule()
+    def undo(self) -> None:
+        path, data = self.undone.pop()
+        self.put(path, data)
+        self.undone.pop()
+
+    @rule()
+    def move_corpus(self) -> None:
+        target = self.tmp / ("corpus" if self.root.name == "elsewhere" else "elsewhere")
+        self.root.rename(target)
+        self.root = target
+
+    # What settings become
+
+    @rule(mirror=st.sampled_from(("context/", "notes/")), version=st.sampled_from((1, 2)))
+    def relabel(self, mirror: str, version: int) -> None:
+        self.run_settings |= {"labelling": Labelling(mirror, ("handoff.md", "a.md")), "metadata_version": version}
+
+    @rule(budget=st.sampled_from((None, 24)), version=st.sampled_from((1, 2)))
+    def recut(self, budget: int | None, version: int) -> None:
+        self.run_settings |= {"chunking": Chunking(budget), "chunker_version": version}
+
+    @rule(name=st.sampled_from(("hash-a", "hash-b")))
+    def change_embedder(self, name: str) -> None:
+        self.embedder = name
+
+    @rule(what=st.sampled_from(("notes/", "a.md", "*/b.md")))
+    def exclude_or_include(self, what: str) -> None:
+        self.excludes ^= {what}
+
+    @rule(path=paths)
+    def blind_or_show_file(self, path: str) -> None:
+        self.blind_files ^= {path}
+
+    @rule(folder=st.sampled_from(FOLDERS))
+    def blind_or_show_folder(self, folder: str) -> None:
+        self.blind_folders ^= {folder}
+
+    # What disks do
+
+    def has_record(self) -> bool:
+        return not self.broken and (self.store / "record.sqlite3").exists()
+
+    @precondition(has_record)
+    @rule(how=st.sampled_from(("row", "file", "vector", "content", "entry", "digest", "a few of all")), at=st.integers(0, 9))
+    def lose_from_the_record(self, how: str, at: int) -> None:
+        one = f"limit 1 offset {at}"
+        with connect(self.store) as db:
+            if how in ("row", "a few of all"):
+                db.execute(f"delete from rows where id in (select id from rows order by path, ordinal {one})")
+            if how in ("file", "a few of all"):
+                db.execute(f"delete from rows where path in (select distinct path from rows {one})")
+            if how in ("vector", "a few of all"):
+                db.execute(f"delete from vectors where id in (select id from vectors order by rid {one})")
+            if how == "content":
+                db.execute(f"delete from contents where key in (select key from contents order by key {one})")
+            if how in ("entry", "a few of all"):
+                db.execute(f"delete from files where path in (select path from files order by path {one})")
+            if how == "digest":
+                db.execute(f"update files set digest = 'x' where path in (select path from files order by path {one})")
+        self.lossy()
+
+    @precondition(has_record)
+    @rule(every=st.booleans(), at=st.integers(0, 9))
+    def lose_keywords(self, every: bool, at: int) -> None:
+        with connect(self.store) as db:
+            if every:
+                db.execute("insert into keywords(keywords) values ('delete-all')")
+            else:
+                row = db.execute(
+                    "select r.id, coalesce(f.title, ''), r.heading_path, r.text from rows r join files f on f.path ="
+                    " r.path where r.id in (select id from keywords_docsize) order by r.id limit 1 offset ?",
+                    [at],
+                ).fetchone()
+                if row:
+                    told = (row[0], row[1], " ".join(json.loads(row[2])), row[3])
+                    sql = "insert into keywords(keywords, rowid, title, headings, body) values ('delete', ?, ?, ?, ?)"
+                    db.execute(sql, told)
+        self.damaged = True
+
+    @rule(how=st.sampled_from(("tree", "files", "other")))
+    def lose_the_index(self, how: str) -> None:
+        for place in (self.store / "index").glob("gen-*/vectors.json"):
+            if how == "files":
+                place.unlink()
+            if how == "other":
+                place.write_text("{}")
+        if how == "tree":
+            shutil.rmtree(self.store / "index", ignore_errors=True)
+        self.damaged = True
+
+    @rule()
+    def keep_a_copy_of_the_store(self) -> None:
+        if self.older:
+            shutil.rmtree(self.older)
+        self.copies += 1
+        self.older = self.tmp / f"copy-{self.copies}"
+        shutil.copytree(self.store, self.older)
+        self.older_state = (self.damaged, self.broken)
+
+    @precondition(lambda self: self.older)
+    @rule()
+    def roll_the_store_back(self) -> None:
+        shutil.rmtree(self.store)
+        shutil.copytree(self.older or self.store, self.store)
+        self.lossy()
+        self.damaged, self.broken = self.older_state
+
+    @precondition(has_record)
+    @rule(how=st.sampled_from(("delete", "empty", "halve", "scribble")))
+    def break_the_record(self, how: str) -> None:
+        place = self.store / "record.sqlite3"
+        if how == "delete":
+            for end in ("", "-wal", "-shm"):
+                (self.store / f"record.sqlite3{end}").unlink(missing_ok=True)
+        else:
+            data = place.read_bytes()
+            place.write_bytes({"empty": b"", "halve": data[: len(data) // 2], "scribble": b"scribble" * 9}[how])
+        self.broken = how != "delete"
+        self.lossy()
+
+    def lossy(self) -> None:
+        self.damaged = True
+        for embedder in self.embedders.values():
+            embedder.texts.clear()
+
+    # What runs do
+
+    @rule(at=st.integers(1, 25))
+    def crash(self, at: int) -> None:
+        self.crash_at(at)
+
+    @rule(first=st.integers(1, 25), second=st.integers(1, 25))
+    def crash_twice(self, first: int, second: int) -> None:
+        self.crash_at(first)
+        self.crash_at(second)
+
+    @rule(data=st.data(), at=st.integers(1, 25), part=contents)
+    def edit_crash_undo(self, data: st.DataObject, at: int, part: bytes) -> None:
+        if files := self.files():
+            self.put(data.draw(st.sampled_from(files)), part)
+            self.crash_at(at)
+            self.undo()
+
+    @precondition(lambda self: not self.broken)
+    @rule(data=st.data(), then=contents, now=contents)
+    def write_while_it_is_read_and_undo(self, data: st.DataObject, then: bytes, now: bytes) -> None:
+        path = data.draw(paths)
+        self.put(path, then)
+        parts = self.parts(self.store)
+        corpus: Any = parts.corpus
+        corpus.before_reading = lambda: (self.root / path).write_bytes(now)
+        with Index(parts) as index:
+            index.ingest(allow_prune=ALL)
+        (self.root / path).write_bytes(then)
+
+    def crash_at(self, at: int) -> None:
+        plug = Plug(at)
+        try:
+            with self.opened(plug) as index:
+                index.ingest(allow_prune=ALL)
+        except PulledPlug as name:
+            event(f"plug pulled at {name}")
+        else:
+            self.damaged = self.broken = False
+        if not self.damaged and (self.store / "record.sqlite3").exists():
+            self.every_reader_finds_a_whole_generation()
+
+    def every_reader_finds_a_whole_generation(self) -> None:
+        with connect(self.store) as db:
+            pointer = db.execute("select folder, evidence from pointer").fetchone()
+            vectors = {r.hex(): v for r, v in db.execute("select rid, vector from vectors")}
+            names = [r and r.hex() for (r,) in db.execute("select rid from rows")]
+        assert all(name in vectors for name in names), "a row has no vector"
+        if pointer and pointer[0]:
+            index = FolderIndex(self.store / "index")
+            assert index.evidence(pointer[0]) == pointer[1]
+            assert index.content(pointer[0]) == {name: vectors[name].hex() for name in names}
+        else:
+            assert not names
+
+    @precondition(lambda self: not self.broken)
+    @rule()
+    def do_it_all_again(self) -> None:
+        for embedder in self.embedders.values():
+            embedder.texts.clear()
+        with self.opened() as index:
+            index.ingest(full=True, allow_prune=ALL)
+            again = index.ingest(allow_prune=ALL)
+        assert again.texts_embedded == 0
+        for embedder in self.embedders.values():
+            embedder.texts.clear()
+        self.damaged = False
+
+    @rule()
+    def settle(self) -> None:
+        before = stored(self.store) if self.has_record() else Stored({}, {}, 0)
+        report, held = self.completed_run()
+        self.broken = self.damaged = False
+        if not (self.store / "record.sqlite3").exists():
+            return
+        after = stored(self.store)
+        self.it_is_what_a_rebuild_leaves(after, held)
+        self.what_is_held_is_as_it_was(before, after, held)
+        self.every_reader_finds_a_whole_generation()
+        self.nothing_was_embedded_twice()
+        self.another_run_is_quiet(report)
+
+    def completed_run(self) -> tuple[Report, set[str]]:
+        with self.opened() as index:
+            if self.broken:
+                return index.ingest(allow_prune=ALL), set()
+            plan = index.plan(allow_prune=ALL)
+            held = {file.path for file in plan.files if isinstance(file.action, Hold)}
+            report = index.apply(plan, allow_prune=ALL)
+        embedded = sum(len(embeds(file)) for file in plan.files)
+        assert report.texts_embedded == embedded, "the plan that was shown is not the plan that was applied"
+        return report, held
+
+    def it_is_what_a_rebuild_leaves(self, after: Stored, held: set[str]) -> None:
+        fresh = self.tmp / "fresh"
+        try:
+            with self.opened(store=fresh) as index:
+                index.ingest(allow_prune=ALL)
+                expected = stored(fresh)
+                assert after.without(held) == expected
+                assert not after.strays
+                if not held & after.rows.keys() and after.rows:
+                    self.both_answer_alike(index)
+        finally:
+            shutil.rmtree(fresh)
+
+    def both_answer_alike(self, fresh: Index) -> None:
+        asking = SearchPolicy(exact_up_to=0, depth=1, depth_max=4)
+        with self.opened() as index, Index(self.parts(self.store), asking) as other:
+            for question in QUESTIONS:
+                answer = fresh.search(question, 3)
+                assert index.search(question, 3) == answer
+                assert len(other.search(question, 3).results) == len(answer.results)
+
+    def what_is_held_is_as_it_was(self, before: Stored, after: Stored, held: set[str]) -> None:
+        corpus = BlindSpots(self.root, (), self.blind_files, self.blind_folders)
+        embedder = self.embedders[self.embedder]
+        for path in held:
+            readable = self.root / path
+            text = decode(path, readable.read_bytes()).value_or(None) if readable.is_file() else None
+            assert corpus.blind(path) or text is None, f"{path} was held for nothing"
+            was, now = before.rows.get(path, ()), after.rows.get(path, ())
+            assert [(row.chunk, row.doc_class) for row in now] == [(row.chunk, row.doc_class) for row in was]
+            assert after.entries.get(path) == before.entries.get(path)
+            for row in now:
+                assert row.vector == embedder.embed_query(embedded_text(row.chunk)).hex()
+                assert row.words or not row.chunk.text.strip("#- \n")
+
+    def nothing_was_embedded_twice(self) -> None:
+        for embedder in self.embedders.values():
+            assert [text for text, times in embedder.texts.items() if times > 1] == []
+
+    def another_run_is_quiet(self, report: Report) -> None:
+        print_before = fingerprint(self.store)
+        with self.opened() as index:
+            assert index.plan().quiet
+            again = index.ingest()
+        assert again.texts_embedded == 0
+        assert again.generation == report.generation
+        assert fingerprint(self.store) == print_before
+
+
+@pytest.fixture(autouse=True)
+def small_steps() -> Iterator[None]:
+    """Batches and segments of a few texts, so that a plug can be pulled between them."""
+    with mock.patch.object(apply, "SEGMENT_TEXTS", 3), mock.patch.object(embed, "BATCH", 2):
+        yield
+
+
+History.TestCase.settings = settings(
+    max_examples=2_000 if LONG else 50, stateful_step_count=40 if LONG else 14, deadline=None
+)
+
+
+@pytest.mark.slow
+def test_a_clean_run_leaves_what_a_rebuild_would_whatever_came_before() -> None:
+    History.TestCase("runTest").runTest()
+
+
+def test_the_names_of_vectors_tell_embedders_apart() -> None:
+    a, b = Counting("hash-a"), Counting("hash-b")
+    assert a.identity.fingerprint != b.identity.fingerprint
+    vector = a.embed_query("x")
+    assert rid(a.identity.fingerprint, vector) != rid(b.identity.fingerprint, vector)
+    assert a.identity == evolve(b.identity, name="hash-a", weights="hash-a")
