@@ -91,7 +91,7 @@ def outline(text: str, body: int = 0) -> Outline:
 
 
 def _with_next(tokens: "list[Token]") -> "Iterator[tuple[Token, Token | None]]":
-    return zip(tokens, [*tokens[1:], None], strict=True)
+    return zip(tokens, [*tokens[1:], None], strict=False)  # no token has no next
 
 
 def _tokens(text: str) -> "list[Token]":

@@ -149,9 +149,10 @@ class PruneRefused:
     @property
     def message(self) -> str:
         """The sentence."""
+        gone = f"{self.count} of {self.known} known files are gone or excluded"
+        too_many = f", more than the {self.allowed} that may vanish unasked" if self.allowed else ", and none is left"
         return (
-            f"{self.count} of {self.known} known files are gone or excluded, more than the {self.allowed} that may"
-            " vanish unasked; if a disk is not mounted, mount it; if they are meant to go, run again with"
+            f"{gone}{too_many}; if a disk is not mounted, mount it; if they are meant to go, run again with"
             f" --allow-prune {self.count}; nothing was changed"
         )
 

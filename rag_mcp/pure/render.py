@@ -50,7 +50,7 @@ def plan_lines(plan: Plan, *, name: str | None = None, applied: bool = False) ->
         yield "  * the keyword index is filled again"
     if unchanged := sum(1 for file in plan.files if file.reason is Reason.UNCHANGED):
         yield f"  = {unchanged} unchanged"
-    yield from _left_out(plan)
+    yield from left_out_lines([(excluded.path, excluded.why) for excluded in plan.excluded])
     for warning in plan.warnings:
         yield f"  warning: {printable(warning)}"
     if plan.refusal:
@@ -92,10 +92,11 @@ def _work(files: Sequence[FilePlan]) -> str:
     return f"{embed:>3} {_plural(embed, 'chunk')} to embed{tail}"
 
 
-def _left_out(plan: Plan) -> Iterator[str]:
+def left_out_lines(excluded: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """A line for each rule that left something out; `excluded` is (path, rule)."""
     by_rule: dict[str, list[str]] = {}
-    for excluded in plan.excluded:
-        by_rule.setdefault(excluded.why, []).append(excluded.path)
+    for path, why in excluded:
+        by_rule.setdefault(why, []).append(path)
     for why, paths in sorted(by_rule.items()):
         more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
         yield f"  . left out                 {', '.join(map(printable, paths[:NAMED]))}{more} ({printable(why)})"
@@ -107,27 +108,29 @@ def _plural(count: int, noun: str) -> str:
 
 def report_lines(report: Report) -> Iterator[str]:
     """What an ingest did."""
-    yield (
-        f"generation {report.generation}: {report.files_seen} files seen, {report.files_ingested} ingested,"
-        f" {report.files_unchanged} unchanged, {report.files_pruned} pruned; {report.store_count} passages"
-    )
+    yield f"{report_line(report)}; {report.store_count} passages in all"
     yield (
         f"  {report.texts_embedded} texts embedded, {report.texts_reused} reused;"
         f" {report.chunks_added} rows added, {report.chunks_deleted} removed, {report.rows_rewritten} rewritten"
     )
     if report.rebuilt:
         yield f"  the index was rebuilt: {report.rebuilt}"
+    yield from left_out_lines([(path.path, path.reason) for path in report.excluded])
+    if report.held:
+        yield f"  {len(report.held)} could not be read; what was stored of them was kept:"
     for held in report.held:
-        yield f"  held: {printable(held.path)}: {printable(held.reason)}; what was stored of it was kept"
+        yield f"    {printable(held.path)} ({printable(held.reason)})"
     for warning in report.warnings:
         yield f"  warning: {printable(warning)}"
 
 
 def report_line(report: Report) -> str:
     """The same on one line."""
+    moved = f" {report.files_moved} moved," if report.files_moved else ""
     return (
-        f"generation {report.generation}: {report.files_ingested} ingested, {report.files_unchanged} unchanged,"
-        f" {report.files_pruned} pruned, {len(report.held)} held, {report.texts_embedded} texts embedded"
+        f"generation {report.generation}: {report.files_ingested - report.files_moved} ingested,{moved}"
+        f" {report.files_unchanged} unchanged, {report.files_pruned - report.files_moved} pruned,"
+        f" {len(report.held)} held, {report.texts_embedded} texts embedded"
     )
 
 

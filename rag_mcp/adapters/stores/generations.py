@@ -160,6 +160,6 @@ def _lease_of(folder: Path) -> Path:
 
 def _names(tree: Path) -> list[str]:
     try:
-        return sorted(os.listdir(tree))
+        return sorted(path.name for path in tree.iterdir())
     except OSError:
         return []
