@@ -28,6 +28,7 @@ class WriterLock:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = FileLock(folder / LOCK, timeout=0)
+        self._announced = False
 
     def acquire(self) -> Result[None, WriterBusy]:
         """Take the lock at once, or say who holds it. The folder is made if need be."""
@@ -39,7 +40,10 @@ class WriterLock:
         return Success(None)
 
     def announce(self) -> None:
-        """Write down who holds the lock."""
+        """Write down who holds the lock, once."""
+        if self._announced:
+            return
+        self._announced = True
         now = datetime.now(UTC).isoformat(timespec="seconds")
         note = {"pid": os.getpid(), "host": socket.gethostname(), "since": now}
         with suppress(OSError):

@@ -15,7 +15,6 @@ from returns.result import Failure, Result, Success
 from rag_mcp.effects.embed import Text, embed_texts
 from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
 from rag_mcp.effects.record import Changed, Commit, Pointer, Record
-from rag_mcp.pure.chunking import embedded_text
 from rag_mcp.pure.errors import EmbedderFailed, IndexFailed
 from rag_mcp.pure.identity import RunIdentity
 from rag_mcp.pure.manifest import entry_of
@@ -78,6 +77,8 @@ def sweep(hands: Hands) -> None:
 
 
 def _texts(record: Record, segment: Sequence[FilePlan], documents: Mapping[str, Document]) -> list[Text]:
+    from rag_mcp.pure.chunking import embedded_text
+
     texts: list[Text] = []
     for file in segment:
         if wanted := frozenset(embeds(file)):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from returns.result import Failure, Success
 
 from rag_mcp.effects.ports import Corpus, Progress
-from rag_mcp.pure.documents import read_document
 from rag_mcp.pure.identity import RunIdentity
 from rag_mcp.pure.values import Measure, Prepared
 
@@ -15,6 +14,8 @@ def prepare(
     corpus: Corpus, paths: Sequence[str], run: RunIdentity, measure: Measure, progress: Progress
 ) -> dict[str, Prepared]:
     """Each path as a Document, or why it could not be one."""
+    from rag_mcp.pure.documents import read_document  # its parsers cost a run that reads nothing a tenth of its time
+
     prepared: dict[str, Prepared] = {}
     with progress.task("reading", len(paths)) as advance:
         for path in paths:

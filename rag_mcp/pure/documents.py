@@ -39,7 +39,8 @@ def read_document(path: str, data: bytes, digest: str, run: RunIdentity, measure
     """The document, or why there is none. `digest` is the SHA-256 of `data`; `measure` counts the embedder's tokens."""
     decoded = decode(path, data)
     if isinstance(decoded, Failure):
-        return decoded.failure()
+        unreadable: Unreadable = decoded.failure()
+        return unreadable
     return _document(path, decoded.unwrap(), len(data), digest, run, measure)
 
 

@@ -10,6 +10,7 @@ through such a change leaves files that say for themselves what is still to do.
 
 import hashlib
 import json
+from functools import cached_property
 
 from attrs import asdict, frozen
 
@@ -37,7 +38,7 @@ class EmbedderIdentity:
     document_prefix: str
     max_tokens: int
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """32 hex digits; equal exactly when all fields are."""
         return digest_of(asdict(self))
@@ -73,13 +74,13 @@ class RunIdentity:
     chunker_version: int = CHUNKER_VERSION
     metadata_version: int = CURRENT_METADATA_VERSION
 
-    @property
+    @cached_property
     def recipe(self) -> str:
         """Digest of all that decides how a file is cut, the embedder's tokenizer and window included."""
         cut_by = (self.embedder.tokenizer, self.embedder.max_tokens, self.embedder.document_prefix)
         return digest_of(self.reader_version, self.chunker_version, asdict(self.chunking), cut_by)
 
-    @property
+    @cached_property
     def labels(self) -> str:
         """Digest of all that decides a row's metadata."""
         return digest_of(self.metadata_version, asdict(self.labelling))

@@ -1,6 +1,6 @@
 """From what a caller sent to a question that is in bounds, or to the reason why not.
 
-`k` is never refused: it is read as an integer where it can be, clamped to [1, 20], else 5.
+`k` is never refused: what reads as a finite number is cut to an integer and clamped to [1, 20]; all else is 5.
 """
 
 import math
@@ -25,17 +25,15 @@ class Query:
 
 
 def clamp_k(value: object) -> int:
-    """Any value at all to a number of passages: 7.9 and "7" are 7, infinity is 20, what is no number is 5."""
+    """Any value at all to a number of passages: 7.9 and "7" are 7; True, NaN and infinity are no numbers, so 5."""
     if isinstance(value, str):
         try:
             value = float(value)
         except ValueError:
             return DEFAULT_K
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or math.isnan(value if isinstance(value, float) else 0)
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return DEFAULT_K
+    if isinstance(value, float) and not math.isfinite(value):
         return DEFAULT_K
     return int(min(max(value, 1), MAX_K))
 
@@ -50,7 +48,7 @@ def parse_query(
         return Failure(InvalidQuery(f"query must not be longer than {MAX_QUERY} characters; it has {len(text)}"))
     if not text.isprintable() and any("\ud800" <= c <= "\udfff" for c in text):
         return Failure(InvalidQuery("query must be text; it holds lone surrogates"))
-    if doc_class is not None and doc_class not in ALLOWED_DOC_CLASSES:
+    if doc_class is not None and not (isinstance(doc_class, str) and doc_class in ALLOWED_DOC_CLASSES):
         allowed = ", ".join(f'"{name}"' for name in ALLOWED_DOC_CLASSES)
         return Failure(InvalidDocClass(f"doc_class must be one of {allowed}, or be left out"))
-    return Success(Query(text, clamp_k(k), doc_class if isinstance(doc_class, str) else None))
+    return Success(Query(text, clamp_k(k), doc_class))

@@ -67,11 +67,14 @@ def next_step(policy: SearchPolicy, query: Query, total: int, allowed: int, hear
         if allowed <= policy.exact_up_to:
             return Scan(max(policy.depth, 2 * query.k))
         return _ask(policy, max(policy.depth, math.ceil(3 * query.k * total / allowed)), total)
-    if heard.passages >= query.k or heard.exhausted:
+    deeper = heard.step.n * 4
+    if heard.passages >= query.k:
         return Enough()
     if isinstance(heard.step, Scan):
-        return Scan(heard.step.n * 4)
-    return _ask(policy, heard.step.n * 4, total)
+        return Enough() if heard.exhausted else Scan(deeper)
+    if heard.exhausted or heard.step.n >= total:  # an index may lose a neighbour; only a scan proves that no more pass
+        return Scan(deeper)
+    return _ask(policy, deeper, total)
 
 
 def without_index(step: Step, query: Query) -> Step:

@@ -20,7 +20,13 @@ import pytest
 from attrs import evolve, frozen
 from hypothesis import event, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from properties.fakes import BlindSpots, Counting, FolderIndex, Plug, PulledPlug
 from rag_mcp.adapters.settings import Settings
@@ -519,14 +525,12 @@ def small_steps() -> Iterator[None]:
         yield
 
 
-History.TestCase.settings = settings(
-    max_examples=2_000 if LONG else 50, stateful_step_count=40 if LONG else 14, deadline=None
-)
+SIZE = settings(max_examples=3_000 if LONG else 120, stateful_step_count=50 if LONG else 30)
 
 
 @pytest.mark.slow
 def test_a_clean_run_leaves_what_a_rebuild_would_whatever_came_before() -> None:
-    History.TestCase("runTest").runTest()
+    run_state_machine_as_test(History, settings=SIZE)
 
 
 def test_the_names_of_vectors_tell_embedders_apart() -> None:

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from rag_mcp.adapters.record import rows as lay
-from rag_mcp.adapters.record.audit import audit
 from rag_mcp.adapters.record.schema import translated
 from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
 from rag_mcp.pure.identity import EmbedderIdentity
@@ -48,6 +47,8 @@ class PlanningReads:
 
     def audit(self) -> RecordAudit:
         """Read all of the record and say what is not what it was."""
+        from rag_mcp.adapters.record.audit import audit
+
         with translated():
             pointer = lay.read_pointer(self._db)
             return audit(self._db, pointer.embedder if pointer else None)
