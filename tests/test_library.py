@@ -99,6 +99,8 @@ def test_a_hit_whose_file_changed_since_is_marked_stale(corpus: Path, store: Pat
     (corpus / "one.md").write_text("The anchor chain is inspected by divers.\n")
     with opened(corpus, store) as index:
         index.ingest()
+        (corpus / "one.md").write_text("The anchor chain is inspected by divers.\n\nA line after.\n")
+        assert not index.search("anchor chain divers", 1).results[0].citation.stale
         (corpus / "one.md").write_text("A line before.\n\nThe anchor chain is inspected by divers.\n")
         assert index.search("anchor chain divers", 1).results[0].citation.stale
         (corpus / "one.md").unlink()

@@ -14,6 +14,7 @@ from returns.result import Failure, Result, Success
 from rag_mcp.effects.ports import Corpus, Embedder, EmbedderFault, Exact, IndexBroken, OpenIndex, Scan, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.pure import stages
+from rag_mcp.pure.blocks import line_of, line_starts
 from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages
 from rag_mcp.pure.documents import decode
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
@@ -150,7 +151,7 @@ class _Search:
                         held.opened = opened
                     case Failure(why):
                         held.refused = why
-            self.degraded = held.refused
+            self.degraded = self.degraded or held.refused
             return held.opened
 
     def _hits(self, rids: Sequence[str]) -> list[Hit]:
@@ -182,4 +183,6 @@ def still_holds(data: bytes | None, row: Row) -> bool:
     if hashlib.sha256(data).hexdigest() == row.digest:
         return True
     text = decode(row.source, data).value_or(None)
-    return text is not None and text[row.start : row.end] == row.text
+    if text is None or text[row.start : row.end] != row.text:
+        return False
+    return line_of(line_starts(text), row.start) == row.start_line

@@ -5,9 +5,10 @@ at U+2028 or form feeds), as in CommonMark. All places are character offsets int
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -50,6 +51,11 @@ class Outline:
     def line_of(self, offset: int) -> int:
         """The line, from 1, on which the character at `offset` stands."""
         return line_of(self.lines, offset)
+
+    def is_solid(self, offset: int) -> bool:
+        """True when `offset` lies in one of the solid spans, which are in order and apart."""
+        before = bisect_right(self.solid, offset, key=itemgetter(0)) - 1
+        return before >= 0 and offset < self.solid[before][1]
 
 
 def line_starts(text: str) -> tuple[int, ...]:

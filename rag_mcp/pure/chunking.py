@@ -8,6 +8,9 @@ table rows, lines, words, characters), and the pieces are packed again:
 
 So cuts depend on the text around them and not on what came before, and an edit changes the passages next to it and no
 others (content-defined chunking by local minima).
+
+The data of an inline image (`data:image/...;base64,` and 200 characters or more) is in no passage: the text before it
+and the text after it are cut as if a section ended there, and a warning tells.
 """
 
 import hashlib
@@ -26,6 +29,7 @@ SPECIAL_TOKENS = 2  # [CLS] and [SEP]
 CHARACTERS_A_TOKEN = 8  # an endless word is one unknown token; it still costs by its length
 SENTENCE_END = re.compile(r"(?:[.!?…]+[\"')\]”’]*\s+|[。！？]+[」』”’]*\s*|\u0e2f\s*)")
 INLINE_DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=]{200,}")
+SPACES = re.compile(r"\s+")
 RUN = 64  # characters of an unbroken run that are kept together
 
 
@@ -73,7 +77,12 @@ def cut(
 ) -> tuple[tuple[Chunk, ...], tuple[str, ...]]:
     """The passages of all sections, in order, and warnings."""
     holes = [match.span() for match in INLINE_DATA.finditer(text)]
-    spans = [span for section in sections for span in _without(section, holes)]
+    starts = [start for start, _ in holes]
+    spans = [
+        span
+        for section in sections
+        for span in _without(section, holes[bisect_left(starts, section.start) : bisect_left(starts, section.end)])
+    ]
     spans = [span for span in spans if not _blank(text, span)]
     crumbs = _crumbs(spans, window.tokens // 4, measure)
     pieces = _pieces(text, outline, spans, crumbs, window, measure)
@@ -82,7 +91,7 @@ def cut(
         for span, crumb, parts in zip(spans, crumbs, pieces, strict=True)
         for draft in _packed(text, outline, span, crumb, parts, window)
     ]
-    chunks = _within(drafts, text, outline, window, measure)
+    chunks = _within(drafts, text, outline, window, measure) if drafts else []
     warnings = tuple(
         f"line {outline.line_of(start)}: an inline image of {end - start} characters was left out"
         for start, end in holes
@@ -104,9 +113,8 @@ def content_key(chunk: Chunk) -> str:
 def _without(section: Section, holes: Sequence[tuple[int, int]]) -> Iterator[Section]:
     at, own = section.start, section.own
     for start, end in holes:
-        if section.start <= start < section.end:
-            yield evolve(section, start=at, end=start, own=own)
-            at, own = end, False
+        yield evolve(section, start=at, end=start, own=own)
+        at, own = end, False
     yield evolve(section, start=at, own=own)
 
 
@@ -201,7 +209,7 @@ def _places(
 ) -> Iterator[int]:
     inside = range(piece.start + 1, piece.end)
     if rank == SENTENCE:
-        if not span.solid and not any(a <= piece.start < b for a, b in outline.solid):
+        if not span.solid and not outline.is_solid(piece.start):
             found = (match.end() for match in SENTENCE_END.finditer(text, piece.start, piece.end))
             yield from (place for place in found if place in inside)
     elif rank == LINE:
@@ -221,7 +229,7 @@ def _places(
 def _word_places(text: str, piece: Piece) -> Iterator[int]:
     """Starts of words, some dozens of characters apart: single words would be too many pieces to weigh."""
     last = piece.start
-    for match in re.compile(r"\s+").finditer(text, piece.start, piece.end):
+    for match in SPACES.finditer(text, piece.start, piece.end):
         if match.end() - last >= RUN and match.end() < piece.end:
             yield match.end()
             last = match.end()
@@ -229,13 +237,18 @@ def _word_places(text: str, piece: Piece) -> Iterator[int]:
 
 def _character_places(text: str, piece: Piece) -> Iterator[int]:
     """Places inside an unbroken run, never inside a combined character."""
-    place = piece.start + RUN
+    place = _apart_from(text, piece.start + RUN, piece.end)
     while place < piece.end:
-        while place < piece.end and _joined(text[place - 1], text[place]):
-            place += 1
-        if place < piece.end:
-            yield place
-        place += RUN
+        yield place
+        place = _apart_from(text, place + RUN, piece.end)
+
+
+def _apart_from(text: str, place: int, end: int) -> int:
+    """The first place from `place` on that is not inside a combined character; one without end is cut anywhere."""
+    for later in range(place, min(place + RUN, end)):
+        if not _joined(text[later - 1], text[later]):
+            return later
+    return place
 
 
 def _joined(before: str, after: str) -> bool:
@@ -248,13 +261,16 @@ def _joined(before: str, after: str) -> bool:
 
 def _packed(
     text: str, outline: Outline, span: Section, crumb: Crumb, pieces: Sequence[Piece], window: Window
-) -> Iterator[Chunk]:
-    """The passages of one span. The first carries the heading's own lines, later ones name it in their crumb."""
+) -> Iterator[tuple[Chunk, str]]:
+    """The passages of one span, each with the crumb of what would be cut off its end.
+
+    The first carries the heading's own lines, later ones name it in their crumb.
+    """
     edges = cuts([(piece.size, _worth(text, piece)) for piece in pieces], window.tokens - crumb.size, window.floor)
     for first, last in pairwise(edges):
         start, end = pieces[first].start, pieces[last - 1].end
         if text[start:end].strip():
-            yield _chunk(text, outline, start, end, span.path, crumb.first if first == 0 else crumb.later)
+            yield _chunk(text, outline, start, end, span.path, crumb.first if first == 0 else crumb.later), crumb.later
 
 
 def _worth(text: str, piece: Piece) -> Worth:
@@ -325,22 +341,30 @@ def _chunk(text: str, outline: Outline, start: int, end: int, path: tuple[str, .
     return evolve(chunk, key=content_key(chunk))
 
 
-def _within(drafts: Sequence[Chunk], text: str, outline: Outline, window: Window, measure: Measure) -> Iterator[Chunk]:
-    """The drafts, measured as they will be embedded; one that is over the window after all is halved until it fits."""
-    sizes = measure([embedded_text(draft) for draft in drafts]) if drafts else ()
-    for draft, size in zip(drafts, sizes, strict=True):
+def _within(
+    drafts: Sequence[tuple[Chunk, str]], text: str, outline: Outline, window: Window, measure: Measure
+) -> list[Chunk]:
+    """The drafts, measured as they will be embedded; those over the window after all are halved until they fit.
+
+    Not every tokenizer adds up: a whole may have more tokens than its pieces.
+    """
+    sizes = measure([embedded_text(draft) for draft, _ in drafts])
+    chunks: list[Chunk] = []
+    halves: list[tuple[Chunk, str]] = []
+    for (draft, later), size in zip(drafts, sizes, strict=True):
         if size <= window.tokens or draft.end - draft.start < 2:
-            yield evolve(draft, tokens=size + SPECIAL_TOKENS)
+            chunks.append(evolve(draft, tokens=size))
         else:
-            yield from _within(_halves(draft, text, outline), text, outline, window, measure)
+            halves += _halves(draft, later, text, outline)
+    finer = _within(halves, text, outline, window, measure) if halves else []
+    return sorted([*chunks, *finer], key=lambda chunk: chunk.start)
 
 
-def _halves(draft: Chunk, text: str, outline: Outline) -> list[Chunk]:
+def _halves(draft: Chunk, later: str, text: str, outline: Outline) -> Iterator[tuple[Chunk, str]]:
+    """The draft in two: between words nearest its middle, else between characters."""
     middle = (draft.start + draft.end) // 2
-    spaces = [m.end() for m in re.compile(r"\s+").finditer(text, draft.start, draft.end) if m.end() < draft.end]
-    place = min(spaces, key=lambda at: abs(at - middle)) if spaces else middle
-    if not spaces:
-        while place < draft.end - 1 and _joined(text[place - 1], text[place]):
-            place += 1
-    spans = ((draft.start, place), (place, draft.end))
-    return [_chunk(text, outline, a, b, draft.heading_path, draft.crumb) for a, b in spans if text[a:b].strip()]
+    spaces = (match.end() for match in SPACES.finditer(text, draft.start, draft.end) if match.end() < draft.end)
+    place = min(spaces, key=lambda at: abs(at - middle), default=_apart_from(text, middle, draft.end))
+    for start, end, crumb in ((draft.start, place, draft.crumb), (place, draft.end, later)):
+        if text[start:end].strip():
+            yield _chunk(text, outline, start, end, draft.heading_path, crumb), later

@@ -53,7 +53,7 @@ def _document(path: str, text: str, size: int, digest: str, run: RunIdentity, me
         path=path,
         digest=digest,
         size=size,
-        title=title or next((heading.text for heading in shape.headings if heading.level == 1), None),
+        title=title or next((heading.text for heading in shape.headings if heading.level == 1 and heading.text), None),
         doc_class=doc_class(path, front.metadata, run.labelling),
         chunks=chunks,
         warnings=(*front.warnings, *warnings),
@@ -63,7 +63,8 @@ def _document(path: str, text: str, size: int, digest: str, run: RunIdentity, me
 def named_title(front: FrontMatter) -> str | None:
     """The title that the front matter gives, on one line."""
     given = front.metadata.get("title")
-    return " ".join(given.split()) or None if isinstance(given, str) else None
+    named = isinstance(given, str | int | float) and not isinstance(given, bool)
+    return " ".join(str(given).split()) or None if named else None
 
 
 def window(run: RunIdentity, measure: Measure) -> Window:

@@ -1,9 +1,10 @@
 """Metadata in front of a text.
 
 A front matter is a line `---` at the very top, closed by a line `---` or `...`, with a YAML mapping between. Where the
-lines between are no mapping the rule is only a thematic break, and the text stays what it is. Where they begin like
-a mapping and cannot be used (broken, too large, with aliases) they are no metadata, and no Markdown either: they stay
-searchable as they stand, so nothing of the user's is lost and no YAML comment becomes a heading.
+lines between are no mapping the rule is only a thematic break, and the text stays what it is; so it does where no
+rule closes it. Where they begin like a mapping and cannot be used (broken, too large, with aliases) they are no
+metadata, and no Markdown either: they stay searchable as they stand, so nothing of the user's is lost and no YAML
+comment becomes a heading. Nothing between the rules is an empty mapping.
 """
 
 import re
@@ -17,9 +18,24 @@ from attrs import field, frozen
 LIMIT = 64 * 1024  # characters; what is longer is no metadata, and YAML of that size takes seconds
 FENCE = re.compile(r"---[ \t]*(?:\r\n|\r|\n)")
 CLOSER = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\r|\n|\Z)", re.MULTILINE)
-KEY_LINE = re.compile(r"\s*(?:#[^\r\n]*[\r\n]+\s*)*[\w\"'][^:\r\n]*:(?:\s|\Z)")
-LINE_END = re.compile(r"\r\n|\r|\n")
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+COMMENT = re.compile(r"[ \t]*(?:#.*)?")
+KEY_LINE = re.compile(r"""[\w"'][^:]*:(?:\s|\Z)""")
+SAFE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Loader(SAFE):  # type: ignore[misc]
+    """The safe loader, for which a date or number that cannot be (2024-02-30) is the text as written."""
+
+    def as_written(self, node: Any) -> Any:
+        """The value of a scalar by its tag, else its text."""
+        try:
+            return SAFE.yaml_constructors[node.tag](self, node)
+        except ValueError:
+            return self.construct_scalar(node)
+
+
+for _kind in ("timestamp", "int", "float"):
+    Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", Loader.as_written)
 
 
 @frozen
@@ -46,7 +62,7 @@ def split(text: str) -> FrontMatter:
     try:
         metadata, warnings = load(inner)
     except _NotMetadata as why:
-        if not KEY_LINE.match(inner):
+        if not _begins_with_key(inner):
             return FrontMatter()
         sentence = f"front matter could not be used ({why}); it is searchable as text and gives no metadata"
         return FrontMatter(closer.end(), {}, (opener.end(), closer.start()), (sentence,))
@@ -58,19 +74,18 @@ def load(inner: str) -> tuple[dict[str, Any] | None, list[str]]:
     if len(inner) > LIMIT:
         raise _NotMetadata(f"it has {len(inner)} characters, more than {LIMIT}")
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(inner, Loader=LOADER)):
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(inner, Loader=Loader)):
             raise _NotMetadata("it uses aliases")
-        node = yaml.compose(inner, Loader=LOADER)
-        data = yaml.load(inner, Loader=LOADER)  # noqa: S506 - a safe loader
+        node = yaml.compose(inner, Loader=Loader)
+        data = yaml.load(inner, Loader=Loader)  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
         raise _NotMetadata(_where(error)) from error
     except (RecursionError, ValueError, OverflowError) as error:
         raise _NotMetadata(type(error).__name__) from error
-    if data is None:
-        return {}, []
     if not isinstance(data, dict):
-        return None, []
-    return {str(key): plain(value) for key, value in data.items()}, list(_repeated(node))
+        return (None if inner.strip() else {}), []
+    values = {str(key): plain(value) for key, value in data.items() if not isinstance(value, dict | bytes)}
+    return values, list(_repeated(node))
 
 
 def plain(value: Any) -> Any:
@@ -81,9 +96,15 @@ def plain(value: Any) -> Any:
         case datetime() | date():
             return value.isoformat()
         case list() | tuple() | set():
-            return [plain(item) for item in value if not isinstance(item, dict | list | tuple | set)]
+            return [plain(item) for item in value if not isinstance(item, dict | list | tuple | set | bytes)]
         case _:
             return None
+
+
+def _begins_with_key(inner: str) -> bool:
+    """True when the first line that is neither blank nor a comment looks like `key: value`."""
+    lines = re.split(r"\r\n|\r|\n", inner)
+    return KEY_LINE.match(next((line for line in lines if not COMMENT.fullmatch(line)), "").lstrip()) is not None
 
 
 def _repeated(node: Any) -> Iterator[str]:

@@ -30,12 +30,20 @@ SIGNS = {
     Reason.UNCHANGED: "=",
 }
 NAMED = 3  # paths that a line names before it says "and N more"
+COLUMN = 29  # where the second column begins; numbers end there
+
+
+def _columns(head: str, text: str, *, number: int | None = None) -> str:
+    """A line of two columns; a number stands in front of the text, its last digit always at the same place."""
+    shown = "" if number is None else f"{number} "
+    width = COLUMN + 1 - len(shown.rstrip()) if shown else COLUMN
+    return f"  {head}{' ' * max(2, width - len(head))}{shown}{text}"
 
 
 def plan_lines(plan: Plan, *, name: str | None = None, applied: bool = False) -> Iterator[str]:
     """The plan as a person reads it; `name` is how the user wrote the corpus."""
     where = printable(name or plan.root)
-    yield f"plan for {where}   generation {plan.generation}   embedder {plan.embedder} ({plan.dim})"
+    yield f"plan for {where}   generation {plan.generation}   embedder {printable(plan.embedder)} ({plan.dim})"
     for note in plan.notes:
         yield f"  * {printable(note)}"
     for reason in Reason:
@@ -43,9 +51,9 @@ def plan_lines(plan: Plan, *, name: str | None = None, applied: bool = False) ->
         if files and reason is not Reason.UNCHANGED:
             yield from _reason_lines(reason, files)
     for path, why in plan.gaps:
-        yield f"  ! could not look into       {printable(path) or 'the corpus'} ({printable(why)})"
+        yield _columns("! could not look into", f"{printable(path) or 'the corpus'} ({printable(why)})")
     if plan.rebuild:
-        yield f"  * the index is rebuilt       {plan.rebuild}; from the cache, without embedding anything twice"
+        yield _columns("* the index is rebuilt", f"{printable(plan.rebuild)}; from the cache, without embedding twice")
     if plan.refill_keywords:
         yield "  * the keyword index is filled again"
     if unchanged := sum(1 for file in plan.files if file.reason is Reason.UNCHANGED):
@@ -65,11 +73,13 @@ def _reason_lines(reason: Reason, files: Sequence[FilePlan]) -> Iterator[str]:
         kept = [file for file in files if isinstance(file.action, Hold) and file.action.rows]
         head += ", rows held" if kept else ""
         for line, file in enumerate(files[:NAMED]):
-            yield f"  {head if line == 0 else '':<27}{_named(file)}"
+            yield _columns(head if line == 0 else "", _named(file))
         if len(files) > NAMED:
-            yield f"  {'':<27}and {len(files) - NAMED} more"
+            yield _columns("", f"and {len(files) - NAMED} more")
         return
-    yield f"  {head:<27}{_work(files)}{_names(files) if len(files) <= NAMED else ''}"
+    number, work = _work(files)
+    told = len(files) <= NAMED and any(file.detail for file in files)
+    yield _columns(head, work + (_names(files) if told else ""), number=number)
 
 
 def _named(file: FilePlan) -> str:
@@ -80,16 +90,16 @@ def _names(files: Sequence[FilePlan]) -> str:
     return "   " + ", ".join(_named(file) for file in files)
 
 
-def _work(files: Sequence[FilePlan]) -> str:
+def _work(files: Sequence[FilePlan]) -> tuple[int, str]:
     embed = sum(len(embeds(file)) for file in files)
     rows = sum(len(f.action.keys) if isinstance(f.action, Write) else f.action.rows for f in files)
     if all(isinstance(file.action, Prune) for file in files):
-        return f"{rows:>3} {_plural(rows, 'row')} to prune"
+        return rows, f"{_plural(rows, 'row')} to prune"
     if all(isinstance(file.action, Write) for file in files) and files[0].reason is Reason.METADATA_STALE:
-        return f"{rows:>3} {_plural(rows, 'row')} to rewrite, " + (f"{embed} to embed" if embed else "nothing to embed")
+        return rows, f"{_plural(rows, 'row')} to rewrite, {embed or 'nothing'} to embed"
     kept = rows - embed
     tail = f", {kept} kept" if kept and not all(file.reason is Reason.NEW for file in files) else ""
-    return f"{embed:>3} {_plural(embed, 'chunk')} to embed{tail}"
+    return embed, f"{_plural(embed, 'chunk')} to embed{tail}"
 
 
 def left_out_lines(excluded: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -99,7 +109,7 @@ def left_out_lines(excluded: Sequence[tuple[str, str]]) -> Iterator[str]:
         by_rule.setdefault(why, []).append(path)
     for why, paths in sorted(by_rule.items()):
         more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-        yield f"  . left out                 {', '.join(map(printable, paths[:NAMED]))}{more} ({printable(why)})"
+        yield _columns(". left out", f"{', '.join(map(printable, paths[:NAMED]))}{more} ({printable(why)})")
 
 
 def _plural(count: int, noun: str) -> str:
@@ -114,7 +124,7 @@ def report_lines(report: Report) -> Iterator[str]:
         f" {report.chunks_added} rows added, {report.chunks_deleted} removed, {report.rows_rewritten} rewritten"
     )
     if report.rebuilt:
-        yield f"  the index was rebuilt: {report.rebuilt}"
+        yield f"  the index was rebuilt: {printable(report.rebuilt)}"
     yield from left_out_lines([(path.path, path.reason) for path in report.excluded])
     if report.held:
         yield f"  {len(report.held)} could not be read; what was stored of them was kept:"
@@ -174,17 +184,17 @@ def shown(text: str) -> list[str]:
 def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
     """What a check found, each with what mends it."""
     for finding in findings:
-        yield f"{finding.severity.value:<6}{finding.where}: {printable(finding.what)}"
-        yield f"      mend: {finding.mend}"
+        yield f"{finding.severity.value:<6}{printable(finding.where)}: {printable(finding.what)}"
+        yield f"      mend: {printable(finding.mend)}"
 
 
 def stats_lines(stats: Stats) -> Iterator[str]:
     """What a store holds."""
     yield f"store       {printable(stats.store)} ({stats.bytes_on_disk / 1e6:.1f} MB)"
     yield f"corpus      {printable(stats.corpus or 'none yet')}"
-    yield f"generation  {stats.generation}" + (f", {stats.finished}" if stats.finished else "")
-    yield f"embedder    {stats.embedder or 'none yet'}" + (f" ({stats.dim})" if stats.dim else "")
-    classes = ", ".join(f"{count} {name}" for name, count in sorted(stats.classes.items()))
+    yield f"generation  {stats.generation}" + (f", {printable(stats.finished)}" if stats.finished else "")
+    yield f"embedder    {printable(stats.embedder or 'none yet')}" + (f" ({stats.dim})" if stats.dim else "")
+    classes = ", ".join(f"{count} {printable(name)}" for name, count in sorted(stats.classes.items()))
     yield f"holds       {stats.files} files, {stats.passages} passages ({classes or 'none'})"
     vectors = f"{stats.vectors} distinct vectors, {stats.cached_vectors} cached"
     yield f"            {stats.distinct_texts} distinct texts, {vectors}"

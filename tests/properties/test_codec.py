@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from returns.result import Failure, Success
 from properties.worlds import World, damaged
+from returns.result import Failure, Success
 
 from rag_mcp.pure.codec import PLAN_VERSION, dumps, plan_from_json, plan_to_json
 from rag_mcp.pure.errors import BadPlan, PruneRefused
@@ -139,7 +139,9 @@ def test_what_is_no_plan_is_refused(text: str) -> None:
     assert why(text)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | texts, lambda x: st.lists(x) | st.dictionaries(texts, x)))
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | texts, lambda x: st.lists(x) | st.dictionaries(texts, x))
+)
 def test_no_json_at_all_raises(value: Any) -> None:
     assert why(json.dumps(value))
     assert why(json.dumps({"rag_mcp_plan": PLAN_VERSION, **(value if isinstance(value, dict) else {"plan": value})}))

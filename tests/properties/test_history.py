@@ -27,8 +27,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-
 from properties.fakes import BlindSpots, Counting, FolderIndex, Plug, PulledPlug
+
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.adapters.wiring import Parts
 from rag_mcp.effects import apply, embed
@@ -294,7 +294,10 @@ class History(RuleBasedStateMachine):
         return not self.broken and (self.store / "record.sqlite3").exists()
 
     @precondition(has_record)
-    @rule(how=st.sampled_from(("row", "file", "vector", "content", "entry", "digest", "a few of all")), at=st.integers(0, 9))
+    @rule(
+        how=st.sampled_from(("row", "file", "vector", "content", "entry", "digest", "a few of all")),
+        at=st.integers(0, 9),
+    )
     def lose_from_the_record(self, how: str, at: int) -> None:
         one = f"limit 1 offset {at}"
         with connect(self.store) as db:

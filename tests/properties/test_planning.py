@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from attrs import evolve
 from hypothesis import example, given
 from hypothesis import strategies as st
-
 from properties import worlds
+from properties.worlds import MINI, RUN, World, damaged, settled_worlds
+
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
 from rag_mcp.pure.manifest import RowsSeen, entry_of
 from rag_mcp.pure.planning import Limits, entries_after, moved_files, segments
 from rag_mcp.pure.plans import Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 from rag_mcp.pure.values import Document, Unreadable
-from properties.worlds import MINI, RUN, World, damaged, settled_worlds
 
 Pair = tuple[World, World]
 

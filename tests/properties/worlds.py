@@ -187,9 +187,7 @@ class World:
     def plan(self, limits: Limits = ANY, *, full: bool = False) -> Plan:
         settled = self.settled(full=full)
         prepared = self.prepared(settled)
-        return plan_ingest(
-            self.look(), settled, self.run, prepared, self.cached(settled, prepared, full=full), limits
-        )
+        return plan_ingest(self.look(), settled, self.run, prepared, self.cached(settled, prepared, full=full), limits)
 
     def ingested(self, limits: Limits = ANY, *, texts: int = 2) -> "World":
         """The same world after its plan was carried out."""
