@@ -16,7 +16,7 @@ from rag_mcp.pure.wire import answer_shape
 
 QUESTIONS = (
     "how do I replace a signing key without logging everybody out?",
-    "how much data can be lost when we restore?",
+    "how many minutes of bookings can a restore lose?",
     "why are bookings and berths in the same database?",
 )
 EDITED = "runbooks/backups.md"

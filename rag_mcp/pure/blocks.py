@@ -6,7 +6,7 @@ at U+2028 or form feeds), as in CommonMark. All places are character offsets int
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -15,12 +15,17 @@ from attrs import frozen
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
+
+    BlockRule = Callable[[StateBlock, int, int, bool], bool]
 
 LINE_END = re.compile(r"\r\n|\r|\n")
 BLOCK, ITEM, SENTENCE, ROW, LINE, WORD, CHARACTER = range(7)
 """Ranks of a cut, best first: before a block, a list item or nested block, a sentence, a table row, a line, a word,
 a character."""
+
+DEEPEST = 18  # levels of quotes (one each) and lists (two each); the parser gives up at 20
 
 SOLID = frozenset({"fence", "code_block", "html_block", "table_open"})
 
@@ -109,5 +114,14 @@ def _tokens(text: str) -> "list[Token]":
 @cache
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import blockquote, list_block
 
-    return MarkdownIt("commonmark").enable("table")
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.block.ruler.at("blockquote", _shallow(blockquote), {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    parser.block.ruler.at("list", _shallow(list_block), {"alt": ["paragraph", "reference", "blockquote"]})
+    return parser
+
+
+def _shallow(rule: "BlockRule") -> "BlockRule":
+    """The rule, up to a depth; beyond it the parser would drop the rest of the file, headings and all."""
+    return lambda state, start, end, silent: state.level < DEEPEST and rule(state, start, end, silent)

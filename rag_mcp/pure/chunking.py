@@ -43,14 +43,15 @@ class Section:
     """A span of text under one heading.
 
     `path` is its heading path, outermost first; `title` goes in front of the crumb where no H1 stands above; `own`
-    tells that the span begins with the heading's own lines; `solid`, that it is no running text.
+    is how many of the innermost names the span begins with, as its own heading lines; `solid`, that it is no
+    running text.
     """
 
     start: int
     end: int
     path: tuple[str, ...] = ()
     title: str | None = None
-    own: bool = False
+    own: int = 0
     solid: bool = False
 
 
@@ -114,7 +115,7 @@ def _without(section: Section, holes: Sequence[tuple[int, int]]) -> Iterator[Sec
     at, own = section.start, section.own
     for start, end in holes:
         yield evolve(section, start=at, end=start, own=own)
-        at, own = end, False
+        at, own = end, 0
     yield evolve(section, start=at, own=own)
 
 
@@ -141,7 +142,7 @@ def _crumbs(spans: Sequence[Section], limit: int, measure: Measure) -> list[Crum
     crumbs = []
     for span in spans:
         names = _names(span)
-        first, small = _crumb(names[:-1] if span.own else names, limit, sizes)
+        first, small = _crumb(names[: len(names) - span.own], limit, sizes)
         later, large = _crumb(names, limit, sizes)
         crumbs.append(Crumb(first, later, max(small, large)))
     return crumbs

@@ -6,6 +6,7 @@ renamed file costs no embedding.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from returns.result import Failure, Result, Success
 
@@ -75,17 +76,26 @@ def window(run: RunIdentity, measure: Measure) -> Window:
 
 
 def sections(text: str, shape: Outline, front: FrontMatter, title: str | None) -> Iterator[Section]:
-    """The spans of a text that are cut each on its own, in order."""
+    """The spans of a text that are cut each on its own, in order.
+
+    A heading without a body goes with the first section below it: alone it would be a passage that answers nothing.
+    """
     if front.kept:
         yield Section(*front.kept, solid=True)
-    ends = [*(heading.start for heading in shape.headings), len(text)]
-    yield Section(front.body, ends[0], title=title)
+    yield Section(front.body, shape.headings[0].start if shape.headings else len(text), title=title)
     open_headings: list[Heading] = []
-    for heading, end in zip(shape.headings, ends[1:], strict=True):
+    bodiless: list[Heading] = []
+    for heading, following in zip_longest(shape.headings, shape.headings[1:]):
         open_headings = [*_above(open_headings, heading.level), heading]
+        end = following.start if following else len(text)
+        bodiless.append(heading)
+        if following and following.level > heading.level and not text[heading.end : end].strip():
+            continue
         path = tuple(h.text for h in open_headings if h.text)
         needs_title = title if open_headings[0].level > 1 else None
-        yield Section(heading.start, end, path, needs_title, own=bool(heading.text))
+        own = sum(1 for h in bodiless if h.text)
+        yield Section(bodiless[0].start, end, path, needs_title, own)
+        bodiless = []
 
 
 def _above(headings: Sequence[Heading], level: int) -> Sequence[Heading]:
