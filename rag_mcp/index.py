@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from attrs import evolve
 from returns.result import Failure, Result
@@ -29,8 +29,6 @@ from rag_mcp.effects.boundary import Refused, store_faults
 from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
 from rag_mcp.effects.ports import Embedder, Progress
 from rag_mcp.effects.record import Known, RecordDamaged
-from rag_mcp.effects.retrieve import Desk, embedded_query, search
-from rag_mcp.effects.verify import Verdict, repair, verify
 from rag_mcp.pure import errors
 from rag_mcp.pure.citations import Answer
 from rag_mcp.pure.planning import Limits
@@ -39,6 +37,10 @@ from rag_mcp.pure.query import DEFAULT_K, parse_query
 from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.statistics import Stats
 from rag_mcp.pure.summary import Report
+
+if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds nothing to do is quick
+    from rag_mcp.effects.retrieve import Desk
+    from rag_mcp.effects.verify import Verdict
 
 T = TypeVar("T")
 Announce = Callable[[], None]
@@ -56,7 +58,7 @@ class Index:
     def __init__(self, parts: wiring.Parts, policy: SearchPolicy = SearchPolicy()) -> None:
         self._parts = parts
         self._reader: SqliteReader = parts.reader()
-        self._desk: Desk | None = None
+        self._desk: "Desk | None" = None
         self._policy = policy
 
     @classmethod
@@ -122,17 +124,23 @@ class Index:
         `k` is clamped to 1..20; `doc_class` is "note", "handoff" or None. Raises Refused (InvalidQuery,
         InvalidDocClass, StoreMissing, EmptyStore, StoreUnreachable, EmbedderMismatch, EmbedderFailed).
         """
+        from rag_mcp.effects.retrieve import search
+
         query = _value(parse_query(text, k, doc_class))
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             return _value(search(self._at_desk(), snapshot, query))
 
-    def verify(self) -> Verdict:
+    def verify(self) -> "Verdict":
         """Check record, index and corpus against each other; nothing is changed. Raises Refused."""
+        from rag_mcp.effects.verify import verify
+
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             return verify(snapshot, self._parts.index, self._parts.corpus)
 
     def repair(self) -> bool:
         """Rebuild index and keywords from the record; True when that sufficed, False when an ingest must follow."""
+        from rag_mcp.effects.verify import repair
+
         lock = self._parts.lock()
         with store_faults(str(self.store)), held(lock):
             if not self.store.is_dir():
@@ -187,6 +195,8 @@ class Index:
         with store_faults(str(self.store)), held(lock):
             self._check_corpus()
             if clean:
+                from rag_mcp.effects.retrieve import embedded_query
+
                 _value(embedded_query(self._parts.embedder, "ready"))  # nothing is removed for one that fails
             _value(lock.acquire())
             if clean:
@@ -233,7 +243,9 @@ class Index:
                 known = None  # an ingest would begin a new record
             yield known
 
-    def _at_desk(self) -> Desk:
+    def _at_desk(self) -> "Desk":
+        from rag_mcp.effects.retrieve import Desk
+
         parts = self._parts
         if self._desk is None:
             if parts.corpus is None:

@@ -6,7 +6,6 @@ that finds nothing to do writes nothing; it is removed when the lock is released
 
 import json
 import os
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -45,7 +44,7 @@ class WriterLock:
             return
         self._announced = True
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        note = {"pid": os.getpid(), "host": socket.gethostname(), "since": now}
+        note = {"pid": os.getpid(), "host": os.uname().nodename, "since": now}
         with suppress(OSError):
             (self._folder / NOTE).write_text(json.dumps(note), encoding="utf-8")
 

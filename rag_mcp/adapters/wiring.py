@@ -1,8 +1,6 @@
 """The composition root: settings in, working parts out. Nothing else in the project names two adapters."""
 
 import os
-import secrets
-import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,6 +69,8 @@ class Parts:
 
     def wipe(self) -> None:
         """Remove record and index, the lock excepted. Hold the lock."""
+        import shutil
+
         for path in self.folder.glob("record.sqlite3*"):
             path.unlink()
         shutil.rmtree(self.folder / "index", ignore_errors=True)
@@ -78,7 +78,7 @@ class Parts:
 
 def stamp() -> tuple[str, str]:
     """A token that no other commit has, and the time."""
-    return secrets.token_hex(8), datetime.now(UTC).isoformat(timespec="seconds")
+    return os.urandom(8).hex(), datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def assemble(

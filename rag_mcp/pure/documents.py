@@ -5,17 +5,19 @@ title of a document is its front matter's, else its first H1; the file name neve
 renamed file costs no embedding.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from attrs import evolve
 from returns.result import Failure, Result, Success
 
-from rag_mcp.pure.blocks import Heading, Outline, outline
+from rag_mcp.pure.blocks import LINE_END, Heading, Outline, line_starts, outline
 from rag_mcp.pure.chunking import SPECIAL_TOKENS, Section, Window, cut
 from rag_mcp.pure.classify import doc_class
 from rag_mcp.pure.frontmatter import FrontMatter, split
 from rag_mcp.pure.identity import RunIdentity
-from rag_mcp.pure.values import Document, Measure, Unreadable
+from rag_mcp.pure.values import Chunk, Document, Measure, Unreadable
 
 UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 LEAST = 16  # tokens; a window this small is a setting gone wrong, and cutting to it would never end
@@ -45,7 +47,8 @@ def read_document(path: str, data: bytes, digest: str, run: RunIdentity, measure
     return _document(path, decoded.unwrap(), len(data), digest, run, measure)
 
 
-def _document(path: str, text: str, size: int, digest: str, run: RunIdentity, measure: Measure) -> Document:
+def _document(path: str, source: str, size: int, digest: str, run: RunIdentity, measure: Measure) -> Document:
+    text = LINE_END.sub("\n", source)
     front = split(text)
     shape = outline(text, front.body)
     title = named_title(front)
@@ -56,9 +59,25 @@ def _document(path: str, text: str, size: int, digest: str, run: RunIdentity, me
         size=size,
         title=title or next((heading.text for heading in shape.headings if heading.level == 1 and heading.text), None),
         doc_class=doc_class(path, front.metadata, run.labelling),
-        chunks=chunks,
+        chunks=chunks if text == source else tuple(placed(chunks, text, source)),
         warnings=(*front.warnings, *warnings),
     )
+
+
+def placed(chunks: Sequence[Chunk], text: str, source: str) -> Iterator[Chunk]:
+    """The chunks of `text` as slices of `source`, the same lines with other line ends.
+
+    Texts are cut with line feeds, so that line ends move no cut and change no key.
+    """
+    lines, at = line_starts(source), line_starts(text)
+
+    def place(offset: int) -> int:
+        line = bisect_right(at, offset) - 1
+        return lines[line] + offset - at[line]
+
+    for chunk in chunks:
+        start, end = place(chunk.start), place(chunk.end)
+        yield evolve(chunk, text=source[start:end], start=start, end=end)
 
 
 def named_title(front: FrontMatter) -> str | None:

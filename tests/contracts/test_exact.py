@@ -27,7 +27,9 @@ WORLDS = st.dictionaries(st.text("0123456789abcdef", min_size=4, max_size=4), VE
 
 
 @given(WORLDS, VECTORS, st.integers(0, 50))
-def test_the_answer_is_the_best_by_dot_product_and_then_by_rid(world: dict[str, bytes], question: bytes, n: int) -> None:
+def test_the_answer_is_the_best_by_dot_product_and_then_by_rid(
+    world: dict[str, bytes], question: bytes, n: int
+) -> None:
     found = ExactScan(list(world.items())).query(question, n)
     scores = {rid: max(0.0, dot(question, vector)) for rid, vector in world.items()}
     assert len(found) == min(n, len(world))

@@ -27,8 +27,12 @@ class Text:
         return self.source.replace("\n", end)
 
 
-prose = st.lists(st.sampled_from("pump valve über 配管 e\u0301te\u0301 a\u00a0b C# x\u2028y z\x0cw".split(" ")), min_size=1, max_size=12).map(" ".join)
-headings = st.tuples(st.just("heading"), st.integers(1, 6), st.sampled_from(("{}", "   {}", "{} #", "{} ###  ")))
+prose = st.lists(
+    st.sampled_from(["pump", "valve", "über", "配管", "été", "a\xa0b", "C#", "x\u2028y", "z\x0cw"]),
+    min_size=1,
+    max_size=12,
+).map(" ".join)
+headings = st.tuples(st.just("heading"), st.integers(1, 6), st.sampled_from(("{}", " {}", "{} #", "{} ###  ")))
 setext = st.tuples(st.just("setext"), st.sampled_from("=-"))
 paragraphs = st.tuples(st.just("paragraph"), st.lists(prose, min_size=1, max_size=4))
 fences = st.tuples(
@@ -50,7 +54,7 @@ def written(kind: tuple, word: str) -> str:
     """The Markdown of one block."""
     match kind:
         case ("heading", level, form):
-            return "   " * form.startswith(" ") + "#" * level + " " + form.strip(" ").format(word)
+            return " " * form.startswith(" ") + "#" * level + " " + form.strip(" ").format(word)
         case ("setext", mark):
             return f"{word}\n{mark * 3}"
         case ("paragraph", lines):

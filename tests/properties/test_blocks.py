@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from properties.markdown_texts import LINE_ENDS, texts
+
 from rag_mcp.pure.blocks import BLOCK, ITEM, ROW, line_starts, outline
 
 
@@ -95,7 +95,8 @@ def test_code_html_and_tables_are_solid_and_prose_is_not():
 
 
 @pytest.mark.parametrize(
-    "source", [">" * 20_000 + " a", "- " * 5_000 + "a", "".join(" " * 2 * n + "- x\n" for n in range(150)), "[" * 20_000]
+    "source",
+    [">" * 20_000 + " a", "- " * 5_000 + "a", "".join(" " * 2 * n + "- x\n" for n in range(150)), "[" * 20_000],
 )
 def test_very_deep_nesting_is_read(source):
     assert outline(source + "\n\n# End\n").headings[-1].text == "End"

@@ -23,7 +23,8 @@ def test_type_handoff_makes_a_hand_over_anywhere_and_in_any_case(kind):
 
 
 @pytest.mark.parametrize(
-    "value", [["x", "Handoff"], "x, handoff", "x handoff", "#handoff", ["#HANDOFF"], "x,\n#handoff", ["handoff", 3, None]]
+    "value",
+    [["x", "Handoff"], "x, handoff", "x handoff", "#handoff", ["#HANDOFF"], "x,\n#handoff", ["handoff", 3, None]],
 )
 def test_a_tag_handoff_makes_a_hand_over(value):
     assert doc_class("a.md", {"tags": value}, DEFAULT) == "handoff"
@@ -31,13 +32,26 @@ def test_a_tag_handoff_makes_a_hand_over(value):
 
 @pytest.mark.parametrize(
     "metadata",
-    [{"type": "handoffs"}, {"type": ["handoff"]}, {"type": None}, {"tags": ["handoff-notes"]}, {"tags": "nohandoff"}, {"tag": "handoff"}],
+    [
+        {"type": "handoffs"},
+        {"type": ["handoff"]},
+        {"type": None},
+        {"tags": ["handoff-notes"]},
+        {"tags": "nohandoff"},
+        {"tag": "handoff"},
+    ],
 )
 def test_what_only_resembles_the_label_makes_a_note(metadata):
     assert doc_class("a.md", metadata, DEFAULT) == "note"
 
 
-MATCH = ["handoff-2026-09-03.md", "morning-dispatch-handoff.md", "handoff.md", "Handoff_20310402.md", "a b HANDOFF 1.2.md"]
+MATCH = [
+    "handoff-2026-09-03.md",
+    "morning-dispatch-handoff.md",
+    "handoff.md",
+    "Handoff_20310402.md",
+    "a b HANDOFF 1.2.md",
+]
 NO_MATCH = ["handoff-skill-redesign-spec.md", "handoffs.md", "nohandoff.md", "handoff-notes.md", "2026.md", "-.md"]
 
 
@@ -47,7 +61,10 @@ def test_the_token_is_anchored_at_the_end_of_the_stem(name, matches):
     assert doc_class(f"context/{name}", {}, DEFAULT) == ("handoff" if matches else "note")
 
 
-@given(names.map(lambda stem: stem + "-handoff.md"), st.sampled_from(("", "sub/", "context/sub/", "Context/", "a/context/")))
+@given(
+    names.map(lambda stem: stem + "-handoff.md"),
+    st.sampled_from(("", "sub/", "context/sub/", "Context/", "a/context/")),
+)
 def test_names_count_directly_in_the_mirror_folder_only(name, folder):
     assert doc_class("context/" + name, {}, DEFAULT) == "handoff"
     assert doc_class(folder + name, {}, DEFAULT) == "note"

@@ -4,15 +4,17 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-
 from properties.markdown_texts import LINE_ENDS, chunks, document
+
 from rag_mcp.pure.frontmatter import LIMIT, split
 
 keys = st.text(st.sampled_from("abcé_"), min_size=1, max_size=5)
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.text(st.sampled_from("xy #:-'\"[{é"), max_size=8))
 mappings = st.dictionaries(keys, scalars | st.lists(scalars, max_size=3), min_size=1, max_size=4)
 yaml_like = st.lists(
-    st.sampled_from(["a: 1", "a: b: c", "- x", "# note", "\t- x", "{{x}}", "x", "", "a: [", "'", "&a *a", "? :", "a: 'b"])
+    st.sampled_from(
+        ["a: 1", "a: b: c", "- x", "# note", "\t- x", "{{x}}", "x", "", "a: [", "'", "&a *a", "? :", "a: 'b"]
+    )
 ).map("\n".join)
 
 
@@ -43,7 +45,17 @@ def test_any_text_is_split_at_the_start_of_a_line(text):
     assert body == 0 or text[body - 1] in "\r\n" or body == len(text)
 
 
-@pytest.mark.parametrize("text", ["---\ntitle: open\n\n# Real\n\nBody.\n", " ---\na: 1\n---\n", "\n---\na: 1\n---\n", "----\na: 1\n---\n", "---json\n{}\n---\n", "---\na: 1\n--- x\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ntitle: open\n\n# Real\n\nBody.\n",
+        " ---\na: 1\n---\n",
+        "\n---\na: 1\n---\n",
+        "----\na: 1\n---\n",
+        "---json\n{}\n---\n",
+        "---\na: 1\n--- x\n",
+    ],
+)
 def test_what_is_not_closed_or_not_at_the_very_top_is_text(text):
     assert split(text).body == 0
 
@@ -87,7 +99,9 @@ def test_b8_an_open_front_matter_is_text_and_its_heading_a_heading():
 
 
 def test_b9_each_key_has_one_plain_type_and_what_is_not_plain_is_left_out():
-    text = "---\ndate: 2024-01-02\ntags: [a, b]\nx: null\nn: .nan\nm: {a: {b: [1]}}\nflag: yes\nb: !!binary aGk=\n---\n\nBody.\n"
+    text = (
+        "---\ndate: 2024-01-02\ntags: [a, b]\nx: null\nn: .nan\nm: {a: {b: [1]}}\nflag: yes\nb: !!binary aGk=\n---\nx\n"
+    )
     first, second = split(text).metadata, split(text).metadata
     assert repr(first) == repr(second)
     assert {key: type(value).__name__ for key, value in first.items()} == {

@@ -17,7 +17,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -55,7 +55,6 @@ POOL = (
 HEADS = ("", "# Harbour\n\n", "---\ntitle: Pumps\n---\n", "---\ntype: handoff\n---\n# Over\n\n")
 UNDECODABLE = b"\xc3\x28 no text"
 QUESTIONS = ("when are the keys rotated", "pump harbour", "lamp")
-LONG = bool(os.environ.get("RAG_MCP_LONG"))
 
 notes = st.builds(
     lambda head, parts: (head + "\n\n".join(f"## Part\n\n{p}" if cut else p for cut, p in parts)).encode(),
@@ -70,7 +69,7 @@ paths = st.sampled_from(PATHS)
 class GivenParts(Parts):
     """Parts that make what they are told to make."""
 
-    made: RunIdentity = RunIdentity(Counting().identity)
+    made: RunIdentity = field(kw_only=True)
 
     @property
     def run(self) -> RunIdentity:
@@ -153,7 +152,6 @@ class History(RuleBasedStateMachine):
         self.undone: list[tuple[str, bytes | None]] = []
         self.older: Path | None = None
         self.damaged = False
-        self.broken = False
         self.copies = 0
 
     # What the parts are made of
@@ -291,11 +289,20 @@ class History(RuleBasedStateMachine):
     # What disks do
 
     def has_record(self) -> bool:
-        return not self.broken and (self.store / "record.sqlite3").exists()
+        return (self.store / "record.sqlite3").exists() and not self.broken()
+
+    def broken(self) -> bool:
+        """True when the record cannot be read, so that nothing can be planned before it was set aside."""
+        try:
+            if (self.store / "record.sqlite3").exists():
+                stored(self.store)
+        except sqlite3.DatabaseError:
+            return True
+        return False
 
     @precondition(has_record)
     @rule(
-        how=st.sampled_from(("row", "file", "vector", "content", "entry", "digest", "a few of all")),
+        how=st.sampled_from(("row", "file", "vector", "content", "entry", "digest", "mark", "a few of all")),
         at=st.integers(0, 9),
     )
     def lose_from_the_record(self, how: str, at: int) -> None:
@@ -311,6 +318,8 @@ class History(RuleBasedStateMachine):
                 db.execute(f"delete from contents where key in (select key from contents order by key {one})")
             if how in ("entry", "a few of all"):
                 db.execute(f"delete from files where path in (select path from files order by path {one})")
+            if how == "mark":
+                db.execute(f"update rows set mark = mark + 1 where id in (select id from rows order by id {one})")
             if how == "digest":
                 db.execute(f"update files set digest = 'x' where path in (select path from files order by path {one})")
         self.lossy()
@@ -351,7 +360,7 @@ class History(RuleBasedStateMachine):
         self.copies += 1
         self.older = self.tmp / f"copy-{self.copies}"
         shutil.copytree(self.store, self.older)
-        self.older_state = (self.damaged, self.broken)
+        self.older_damaged = self.damaged
 
     @precondition(lambda self: self.older)
     @rule()
@@ -359,7 +368,7 @@ class History(RuleBasedStateMachine):
         shutil.rmtree(self.store)
         shutil.copytree(self.older or self.store, self.store)
         self.lossy()
-        self.damaged, self.broken = self.older_state
+        self.damaged = self.older_damaged
 
     @precondition(has_record)
     @rule(how=st.sampled_from(("delete", "empty", "halve", "scribble")))
@@ -371,7 +380,6 @@ class History(RuleBasedStateMachine):
         else:
             data = place.read_bytes()
             place.write_bytes({"empty": b"", "halve": data[: len(data) // 2], "scribble": b"scribble" * 9}[how])
-        self.broken = how != "delete"
         self.lossy()
 
     def lossy(self) -> None:
@@ -397,7 +405,7 @@ class History(RuleBasedStateMachine):
             self.crash_at(at)
             self.undo()
 
-    @precondition(lambda self: not self.broken)
+    @precondition(lambda self: not self.broken())
     @rule(data=st.data(), then=contents, now=contents)
     def write_while_it_is_read_and_undo(self, data: st.DataObject, then: bytes, now: bytes) -> None:
         path = data.draw(paths)
@@ -417,7 +425,7 @@ class History(RuleBasedStateMachine):
         except PulledPlug as name:
             event(f"plug pulled at {name}")
         else:
-            self.damaged = self.broken = False
+            self.damaged = False
         if not self.damaged and (self.store / "record.sqlite3").exists():
             self.every_reader_finds_a_whole_generation()
 
@@ -434,7 +442,7 @@ class History(RuleBasedStateMachine):
         else:
             assert not names
 
-    @precondition(lambda self: not self.broken)
+    @precondition(lambda self: not self.broken())
     @rule()
     def do_it_all_again(self) -> None:
         for embedder in self.embedders.values():
@@ -451,7 +459,7 @@ class History(RuleBasedStateMachine):
     def settle(self) -> None:
         before = stored(self.store) if self.has_record() else Stored({}, {}, 0)
         report, held = self.completed_run()
-        self.broken = self.damaged = False
+        self.damaged = False
         if not (self.store / "record.sqlite3").exists():
             return
         after = stored(self.store)
@@ -463,7 +471,7 @@ class History(RuleBasedStateMachine):
 
     def completed_run(self) -> tuple[Report, set[str]]:
         with self.opened() as index:
-            if self.broken:
+            if self.broken():
                 return index.ingest(allow_prune=ALL), set()
             plan = index.plan(allow_prune=ALL)
             held = {file.path for file in plan.files if isinstance(file.action, Hold)}
@@ -528,7 +536,7 @@ def small_steps() -> Iterator[None]:
         yield
 
 
-SIZE = settings(max_examples=3_000 if LONG else 120, stateful_step_count=50 if LONG else 30)
+SIZE = settings(max_examples=settings.default.max_examples * 6 // 5, stateful_step_count=30)
 
 
 @pytest.mark.slow

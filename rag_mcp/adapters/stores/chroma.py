@@ -17,8 +17,6 @@ from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.stores import generation_files, generations
 from rag_mcp.adapters.stores.chroma_client import ChromaFault, Collection, faults
-from rag_mcp.adapters.stores.generation_check import preflight
-from rag_mcp.adapters.stores.generation_write import Delta, build
 from rag_mcp.effects.ports import Checkpoint, IndexBroken, OpenIndex
 
 
@@ -41,6 +39,8 @@ class ChromaIndex:
 
     def preflight(self, folder: str, want: Iterable[str], vectors: Mapping[str, bytes] | None) -> str | None:
         """Why a finished generation is unfit, or None."""
+        from rag_mcp.adapters.stores.generation_check import preflight
+
         path = self._path(folder)
         return preflight(path, self._dim, want, vectors) if path else _no_name(folder)
 
@@ -55,6 +55,8 @@ class ChromaIndex:
         checkpoint: Checkpoint,
     ) -> Result[str, str]:
         """Build generation `number` from `base` or from nothing; after a Failure nothing of it is left."""
+        from rag_mcp.adapters.stores.generation_write import Delta, build
+
         source = self._path(base) if base is not None else None
         if base is not None and source is None:
             return Failure(_no_name(base))
@@ -99,6 +101,8 @@ class ChromaIndex:
         return Success(opened)
 
     def _open_held(self, path: Path, evidence: str, lease: int) -> "OpenGeneration":
+        from rag_mcp.adapters.stores.generation_check import preflight
+
         if generation_files.evidence(path) != evidence:
             raise ChromaFault(f"{path.name} is missing or not what the last run left")
         if not all(os.access(place, os.W_OK) for place in (path, path / "chroma.sqlite3")):

@@ -60,7 +60,8 @@ def _faults(folder: Path, dim: int, want: Iterable[str] | None, vectors: Mapping
     """Reasons, most general first. What follows one may rely on what it checks, so only the first one counts."""
     facts = read_facts(folder)
     yield from _database_faults(facts, dim)
-    header, sizes = read_header(folder, facts), file_sizes(folder, facts)
+    sizes = file_sizes(folder, facts)  # first: opening a pipe would wait for ever
+    header = read_header(folder, facts)
     yield from _layout_faults(header, dim)
     yield from _size_faults(header, sizes)
     ids = _read_ids(folder / facts.vectors_segment / IDS)

@@ -11,8 +11,6 @@ what changes the tree.
 import fcntl
 import os
 import re
-import secrets
-import shutil
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -40,7 +38,7 @@ def next_number(tree: Path) -> int:
 
 def draft_of(folder: Path) -> Path:
     """A new name for a generation that is being made or unmade."""
-    return folder.with_name(f"{folder.name}.{secrets.token_hex(4)}{UNFINISHED}")
+    return folder.with_name(f"{folder.name}.{os.urandom(4).hex()}{UNFINISHED}")
 
 
 def make_lease(folder: Path) -> None:
@@ -84,6 +82,8 @@ def _copy(source: Path, target: Path) -> None:
         try:
             fcntl.ioctl(new, _FICLONE, old.fileno())
         except OSError:
+            import shutil
+
             shutil.copyfileobj(old, new, 1 << 20)
 
 
@@ -125,6 +125,8 @@ def remove(folder: Path) -> None:
 
 def discard(draft: Path) -> None:
     """Remove an unfinished folder; what cannot go stays for later."""
+    import shutil
+
     shutil.rmtree(draft, ignore_errors=True)
 
 

@@ -52,7 +52,8 @@ def _upper_faults(header: Header, data: bytes) -> Iterator[str]:
     width = level_bytes(header)
     lengths, blocks = _split(data, header.count)
     levels = np.array(lengths) // width
-    if any(length % width for length in lengths) or sum(map(len, blocks)) != sum(lengths):
+    whole = len(lengths) == header.count and sum(map(len, blocks)) == sum(lengths)
+    if not whole or any(length % width for length in lengths):
         yield "its link lists are damaged"
     if header.entry >= header.count or levels[header.entry] != header.top_level or levels.max() > header.top_level:
         yield "the entry point does not stand at the top"
@@ -68,9 +69,10 @@ def _upper_faults(header: Header, data: bytes) -> Iterator[str]:
 
 
 def _split(data: bytes, count: int) -> tuple[list[int], list[bytes]]:
-    """The told length of each list, and the lists that are not empty; raises struct.error where data ends early."""
-    lengths, blocks, at = [], [], 0
-    for _ in range(count):
+    """The told length of each list, and the lists that are not empty; fewer and shorter where data ends early."""
+    lengths: list[int] = []
+    blocks, at = [], 0
+    while len(lengths) < count and at + 4 <= len(data):
         (length,) = unpack_from("<I", data, at)
         lengths.append(length)
         if length:

