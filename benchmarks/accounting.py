@@ -1,15 +1,16 @@
-"""What a process costs: wall seconds, processor seconds of it and its own children, and its peak memory.
+"""What a process costs: wall seconds, processor seconds of it and of its children, and its peak memory.
 
-Everything is measured from outside, as a whole process, by the kernel's accounts at its end. So the process that
-measures stays small: a child begins with its parent's peak memory in its account.
+All is taken from outside, from the kernel's accounts when the process ends. The process that measures must stay
+small itself: a child's account of peak memory begins with its parent's.
 """
 
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -18,6 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = sys.executable
 LIBRARY = (PYTHON, "-m", "rag_mcp")
+MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 @dataclass(frozen=True)
@@ -29,21 +31,39 @@ class Cost:
     peak: int
 
 
-def run(command: Sequence[str], *, quiet: bool = True) -> tuple[Cost, str]:
-    """Run a command in the project's root; what it cost and what it printed. Raises when it fails."""
+def run(*command: str) -> tuple[Cost, str]:
+    """Run a command in the project's root: what it cost and what it printed. Raises RuntimeError when it fails."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("RAG_MCP_")}
-    began = time.perf_counter()
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if quiet else None,
-        text=True,
-    ) as process:
-        said, errors = process.communicate() if not quiet else _both(process)
-        _, status, usage = _reaped(process)
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as wrong:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=said, stderr=wrong)
+        _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - began
-    if status:
-        raise RuntimeError(f"{' '.join(command)} failed ({status}):\n{errors or ''}{said}")
-    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)), said
+        process.returncode = os.waitstatus_to_exitcode(status)
+        for file in (said, wrong):
+            file.seek(0)
+        if process.returncode:
+            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{wrong.read()[-2000:]}")
+        return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * MAXRSS_UNIT), said.read()
+
+
+def answer(*command: str) -> tuple[Cost, Any]:
+    """The same, for a command that prints JSON."""
+    cost, said = run(*command)
+    return cost, json.loads(said)
+
+
+def interleaved(rounds: int, commands: Mapping[str, Callable[[], Cost]]) -> dict[str, Cost]:
+    """The median cost of each, run in turn `rounds` times after one round that only warms the caches."""
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    for turn in range(rounds + 1):
+        for name, command in commands.items():
+            cost = command()
+            if turn:
+                costs[name].append(cost)
+    return {name: middle(several) for name, several in costs.items()}
+
+
+def middle(costs: Sequence[Cost]) -> Cost:
+    """Medians, each taken by itself; of memory the greatest."""
+    return Cost(median(c.wall for c in costs), median(c.cpu for c in costs), max(c.peak for c in costs))

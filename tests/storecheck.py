@@ -28,7 +28,7 @@ def ingest(corpus: Path, store: Path, **given: Any) -> Any:
         return index.ingest(allow_prune=ALL)
 
 
-def contents(store: Path, corpus: Path) -> dict[str, Any]:
+def contents(store: Path, corpus: Path, policy: SearchPolicy = BY_INDEX) -> dict[str, Any]:
     """Everything that must equal a rebuild: manifest, rows, vectors, keywords, index ids, answers."""
     db = sqlite3.connect(f"file:{store}/record.sqlite3?mode=ro", uri=True)
     try:
@@ -49,12 +49,12 @@ def contents(store: Path, corpus: Path) -> dict[str, Any]:
         )
     finally:
         db.close()
-    return {"files": files, "rows": rows, "vectors": vectors, "keywords": words, "answers": answers(store, corpus)}
+    return {"files": files, "rows": rows, "vectors": vectors, "keywords": words, "answers": answers(store, corpus, policy)}
 
 
-def answers(store: Path, corpus: Path) -> list[Any]:
-    """Twenty answers by the real index, ids and scores."""
-    with Index(parts(corpus, store), BY_INDEX) as index:
+def answers(store: Path, corpus: Path, policy: SearchPolicy) -> list[Any]:
+    """Twenty answers, passages and scores."""
+    with Index(parts(corpus, store), policy) as index:
         found = [index.search(question, 5) for question in QUESTIONS]
     assert all(answer.degraded is None for answer in found)
     return [[(hit.text, hit.citation, hit.score) for hit in answer.results] for answer in found]
