@@ -58,7 +58,7 @@ class Index:
     def __init__(self, parts: wiring.Parts, policy: SearchPolicy = SearchPolicy()) -> None:
         self._parts = parts
         self._reader: SqliteReader = parts.reader()
-        self._desk: "Desk | None" = None
+        self._desk: Desk | None = None
         self._policy = policy
 
     @classmethod

@@ -49,7 +49,13 @@ def contents(store: Path, corpus: Path, policy: SearchPolicy = BY_INDEX) -> dict
         )
     finally:
         db.close()
-    return {"files": files, "rows": rows, "vectors": vectors, "keywords": words, "answers": answers(store, corpus, policy)}
+    return {
+        "files": files,
+        "rows": rows,
+        "vectors": vectors,
+        "keywords": words,
+        "answers": answers(store, corpus, policy),
+    }
 
 
 def answers(store: Path, corpus: Path, policy: SearchPolicy) -> list[Any]:

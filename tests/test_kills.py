@@ -117,7 +117,7 @@ def test_what_a_killed_run_was_doing_is_undone_when_the_file_goes_before_the_nex
 
 def test_thirty_kills_at_random_moments_leave_nothing_that_one_run_does_not_mend(settled: Path, tmp_path: Path) -> None:
     home = copy_of(settled, tmp_path)
-    moments = random.Random(7)  # noqa: S311
+    moments = random.Random(7)
     started = time.monotonic()
     finished = child(home / "corpus", tmp_path / "timing", "never:1")
     finished.communicate(timeout=120)

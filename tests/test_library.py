@@ -224,7 +224,7 @@ class Other(HashEmbedder):
     """Another model of the same dimension."""
 
     @property
-    def identity(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    def identity(self):  # type: ignore[no-untyped-def]
         from attrs import evolve
 
         return evolve(super().identity, weights="other")

@@ -75,8 +75,7 @@ def _belief(db: sqlite3.Connection) -> Belief:
     pointer = lay.read_pointer(db)
     evidence = db.execute("select path, count(*), sum(mark) from rows group by path")
     vectorless = db.execute(
-        "select path from rows where rid is null or not exists"
-        " (select 1 from vectors v where v.rid = rows.rid)"
+        "select path from rows where rid is null or not exists (select 1 from vectors v where v.rid = rows.rid)"
     )
     (vectors,) = db.execute("select count(*) from (select distinct rid from rows where rid is not null)").fetchone()
     (rows,) = db.execute("select count(*) from rows").fetchone()
