@@ -29,7 +29,7 @@ PEER_FILES = ("config.json", "special_tokens_map.json", "tokenizer_config.json",
 
 
 def stored(store: Path, files: ModelFiles) -> list[Text]:
-    """Every distinct passage as it was embedded, with its size in tokens, in the order in which an ingest meets them."""
+    """Every distinct passage as it was embedded, with its size in tokens, as an ingest meets them."""
     tokenizer = tokenizer_of(files)
     db = connect_reader(store)
     first: dict[str, Text] = {}

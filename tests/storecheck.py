@@ -33,7 +33,8 @@ def contents(store: Path, corpus: Path, policy: SearchPolicy = BY_INDEX) -> dict
     db = sqlite3.connect(f"file:{store}/record.sqlite3?mode=ro", uri=True)
     try:
         files = db.execute(
-            "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings from files order by path"
+            "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings"
+            " from files order by path"
         ).fetchall()
         rows = db.execute(
             'select path, ordinal, mark, key, rid, "start", "end", start_line, end_line, heading_path, crumb, text,'

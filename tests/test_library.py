@@ -192,8 +192,12 @@ def test_a_second_writer_is_told_at_once_who_is_writing(corpus: Path, store: Pat
 
     def checkpoint(name: str) -> None:
         if name == "cached" and not failures:
-            code = "import sys; sys.path[:0] = sys.argv[3:]; from storecheck import ingest; from pathlib import Path\n"
-            code += "from rag_mcp import Refused\ntry: ingest(Path(sys.argv[1]), Path(sys.argv[2]))\nexcept Refused as r: print(r.failure.message)"
+            code = (
+                "import sys; sys.path[:0] = sys.argv[3:]\n"
+                "from pathlib import Path\nfrom storecheck import ingest\nfrom rag_mcp import Refused\n"
+                "try: ingest(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+                "except Refused as refused: print(refused.failure.message)"
+            )
             here = Path(__file__).parent
             command = [sys.executable, "-c", code, str(corpus), str(store), str(here), str(here.parent)]
             failures.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)  # type: ignore[arg-type]

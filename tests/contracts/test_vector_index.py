@@ -353,13 +353,24 @@ def wrong_entry_point(tree: Path) -> None:
     patch(segment(tree) / "header.bin", 56, struct.pack("<I", RECORDS))
 
 
-def upper_neighbour_out_of_range(tree: Path) -> None:
+def first_upper_neighbour(tree: Path, node: int) -> None:
+    """Let the first node that stands above the bottom name `node` as its neighbour there."""
     file, at = segment(tree) / "link_lists.bin", 0
     data = file.read_bytes()
-    while not (length := struct.unpack_from("<I", data, at)[0]):
+    while not struct.unpack_from("<I", data, at)[0]:
         at += 4
-    assert length
-    patch(file, at + 8, struct.pack("<I", RECORDS + 9))
+    patch(file, at + 8, struct.pack("<I", node))
+
+
+def upper_neighbour_out_of_range(tree: Path) -> None:
+    first_upper_neighbour(tree, RECORDS + 9)
+
+
+def upper_neighbour_from_below(tree: Path) -> None:
+    data, at, node = (segment(tree) / "link_lists.bin").read_bytes(), 0, 0
+    while length := struct.unpack_from("<I", data, at)[0]:
+        at, node = at + 4 + length, node + 1
+    first_upper_neighbour(tree, node)
 
 
 def sparse_link_lists(tree: Path) -> None:
@@ -416,6 +427,7 @@ DAMAGES: Mapping[Callable[[Path], None], str] = {
     short_link_list: "link lists are damaged",
     wrong_entry_point: "entry point",
     upper_neighbour_out_of_range: "an upper neighbour",
+    upper_neighbour_from_below: "an upper neighbour",
     sparse_link_lists: "link_lists.bin has 10737418240 bytes",
     missing_graph_file: "length.bin",
     pipe_for_a_file: "header.bin is not a regular file",
@@ -841,7 +853,31 @@ def test_sixty_openings_and_a_failed_one_leave_no_file_open(index: ChromaIndex, 
     assert let_go(tree) == []
 
 
-def test_closing_waits_for_questions_under_way_and_later_ones_are_told(index: ChromaIndex) -> None:
+def test_closing_waits_for_a_question_under_way(index: ChromaIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, asked, go_on = opened(index, G1), threading.Event(), threading.Event()
+    real, found = chroma_client.Collection.nearest, []
+
+    def slow(*given: Any) -> Any:
+        asked.set()
+        assert go_on.wait(30)
+        return real(*given)
+
+    monkeypatch.setattr(chroma_client.Collection, "nearest", slow)
+    asking = threading.Thread(target=lambda: found.extend(reader.query(unit(1), 5)))
+    closing_it = threading.Thread(target=reader.close)
+    asking.start()
+    assert asked.wait(30)
+    closing_it.start()
+    closing_it.join(0.2)
+    waited = closing_it.is_alive()
+    go_on.set()
+    asking.join(30)
+    closing_it.join(30)
+    assert waited
+    assert len(found) == 5
+
+
+def test_questions_of_several_threads_are_answered_alike_until_it_is_closed(index: ChromaIndex) -> None:
     reader = opened(index, G1)
     before = reader.query(unit(1), 200)
     odd: list[object] = []
