@@ -23,7 +23,7 @@ settings.register_profile("long", settings.get_profile("default"), max_examples=
 settings.register_profile(
     "hunt",
     settings.get_profile("default"),
-    max_examples=400,
+    max_examples=200,
     phases=[Phase.explicit, Phase.generate],
     database=None,
 )

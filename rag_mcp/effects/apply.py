@@ -140,7 +140,8 @@ def _next_pointer(
     hands: Hands, plan: Plan, run: RunIdentity, pointer: Pointer | None, tx: Commit, before: frozenset[str]
 ) -> Pointer:
     after = tx.rids()
-    base = pointer.folder if pointer and plan.rebuild is None else None
+    built_of_these = pointer is not None and pointer.vectors == len(before)  # else lost ones were made again since
+    base = pointer.folder if pointer and plan.rebuild is None and built_of_these else None
     if pointer and base and after == before:
         folder, evidence = pointer.folder, pointer.evidence
     else:

@@ -10,7 +10,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from unittest import mock
 
 import pytest
 from attrs import evolve, field, frozen
-from hypothesis import event, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -324,6 +324,11 @@ class History(RuleBasedStateMachine):
                 db.execute(f"update files set digest = 'x' where path in (select path from files order by path {one})")
         self.lossy()
 
+    def lose_vectors(self) -> None:
+        with connect(self.store) as db:
+            db.execute("delete from vectors where id > 2")
+        self.lossy()
+
     @precondition(has_record)
     @rule(every=st.booleans(), at=st.integers(0, 9))
     def lose_keywords(self, every: bool, at: int) -> None:
@@ -410,22 +415,25 @@ class History(RuleBasedStateMachine):
     def write_while_it_is_read_and_undo(self, data: st.DataObject, then: bytes, now: bytes) -> None:
         path = data.draw(paths)
         self.put(path, then)
+        self.ingest_while(lambda: (self.root / path).write_bytes(now))
+        (self.root / path).write_bytes(then)
+
+    def ingest_while(self, then: Callable[[], object]) -> None:
+        """A completed run; `then` happens between its look and its first reading."""
         parts = self.parts(self.store)
         corpus: Any = parts.corpus
-        corpus.before_reading = lambda: (self.root / path).write_bytes(now)
+        corpus.before_reading = then
         with Index(parts) as index:
             index.ingest(allow_prune=ALL)
-        (self.root / path).write_bytes(then)
 
     def crash_at(self, at: int) -> None:
         plug = Plug(at)
         try:
             with self.opened(plug) as index:
                 index.ingest(allow_prune=ALL)
-        except PulledPlug as name:
-            event(f"plug pulled at {name}")
-        else:
             self.damaged = False
+        except PulledPlug:
+            pass
         if not self.damaged and (self.store / "record.sqlite3").exists():
             self.every_reader_finds_a_whole_generation()
 
@@ -534,6 +542,112 @@ def small_steps() -> Iterator[None]:
     """Batches and segments of a few texts, so that a plug can be pulled between them."""
     with mock.patch.object(apply, "SEGMENT_TEXTS", 3), mock.patch.object(embed, "BATCH", 2):
         yield
+
+
+A, B = "a.md", "notes/b.md"
+TITLED = b"---\ntitle: Pumps\n---\nThe pump is serviced in spring.\n"
+SHARED = b"The keys are rotated on Mondays.\n"
+LONG = b"\n\n".join(b"## Part %d\n\nThe lamp burns all night, on pier %d." % (n, n) for n in range(9))
+
+
+def crashes_everywhere(history: History, before: Callable[[], None], after: Callable[[], None]) -> None:
+    """Pull the plug at the first effect, at the second, and so on, the same change made and undone each time."""
+    for at in range(1, 30):
+        before()
+        history.crash_at(at)
+        after()
+        history.settle()
+
+
+STORIES: dict[str, Callable[[History], object]] = {
+    "a row's mark is altered": lambda h: h.lose_from_the_record(how="mark", at=0),
+    "a row is lost": lambda h: h.lose_from_the_record(how="row", at=1),
+    "the rows of a file are lost": lambda h: h.lose_from_the_record(how="file", at=0),
+    "a row and its file are lost": lambda h: (h.lose_from_the_record(how="file", at=0), h.put(A, None)),
+    "a vector is lost": lambda h: h.lose_from_the_record(how="vector", at=0),
+    "a vector is lost and its file cannot be read": lambda h: (
+        h.lose_from_the_record(how="vector", at=0),
+        h.lose_from_the_record(how="vector", at=0),
+        h.blind_or_show_file(path=A),
+        h.blind_or_show_folder(folder="notes"),
+    ),
+    "many vectors are lost": lambda h: (h.put("long.md", LONG), h.settle(), h.lose_vectors(), h.put(A, SHARED)),
+    "an entry is lost, and its title": lambda h: h.lose_from_the_record(how="entry", at=0),
+    "an entry is lost and its file cannot be seen": lambda h: (
+        h.lose_from_the_record(how="entry", at=1),
+        h.blind_or_show_folder(folder="notes"),
+    ),
+    "an entry is garbled": lambda h: h.lose_from_the_record(how="digest", at=0),
+    "all keywords are lost and a file changes": lambda h: (h.lose_keywords(every=True, at=0), h.put(A, LONG)),
+    "a row's keywords are lost and its file goes": lambda h: (h.lose_keywords(every=False, at=0), h.put(A, None)),
+    "the index is lost": lambda h: h.lose_the_index(how="tree"),
+    "the index is another": lambda h: h.lose_the_index(how="other"),
+    "the index is another and a file changes": lambda h: (h.lose_the_index(how="other"), h.put(A, LONG)),
+    "the record is scribbled over, a run dies, a file is unreadable": lambda h: (
+        h.break_the_record(how="scribble"),
+        h.crash_at(19),
+        h.put(A, UNDECODABLE),
+    ),
+    "the record is halved": lambda h: h.break_the_record(how="halve"),
+    "the record is emptied": lambda h: h.break_the_record(how="empty"),
+    "the record is deleted": lambda h: h.break_the_record(how="delete"),
+    "the store becomes an older copy": lambda h: (
+        h.keep_a_copy_of_the_store(),
+        h.put(A, LONG),
+        h.put(B, None),
+        h.settle(),
+        h.roll_the_store_back(),
+    ),
+    "a file becomes unreadable": lambda h: h.blind_or_show_file(path=A),
+    "a folder becomes unreadable": lambda h: h.blind_or_show_folder(folder="notes"),
+    "a file becomes undecodable": lambda h: h.put(A, UNDECODABLE),
+    "a folder is excluded": lambda h: h.exclude_or_include(what="notes/"),
+    "files share a text and one changes": lambda h: (h.put(A, SHARED), h.put(B, SHARED), h.settle(), h.put(A, LONG)),
+    "files share a text and one goes": lambda h: (h.put(A, SHARED), h.put(B, SHARED), h.settle(), h.put(A, None)),
+    "labels change": lambda h: (h.put("notes/a.md", SHARED), h.settle(), h.relabel(mirror="notes/", version=2)),
+    "the chunker changes": lambda h: h.recut(budget=24, version=2),
+    "the embedder changes": lambda h: (h.put("long.md", LONG), h.settle(), h.change_embedder(name="hash-b")),
+    "the embedder changes while files cannot be read": lambda h: (
+        h.put("long.md", LONG),
+        h.settle(),
+        h.change_embedder(name="hash-b"),
+        h.blind_or_show_file(path="long.md"),
+    ),
+    "the embedder changes and back": lambda h: (
+        h.change_embedder(name="hash-b"),
+        h.settle(),
+        h.put(A, LONG),
+        h.settle(),
+        h.change_embedder(name="hash-a"),
+    ),
+    "the embedder changes and every run dies": lambda h: crashes_everywhere(
+        h, lambda: h.change_embedder(name="hash-b"), lambda: h.change_embedder(name="hash-a")
+    ),
+    "edit, crash, undo": lambda h: crashes_everywhere(h, lambda: h.put(A, LONG), lambda: h.undo()),
+    "delete, crash, undo": lambda h: crashes_everywhere(h, lambda: h.put(B, None), lambda: h.undo()),
+    "a first run that dies": lambda h: crashes_everywhere(
+        h, lambda: (h.break_the_record(how="delete"), h.put("long.md", LONG)), lambda: h.put("long.md", None)
+    ),
+    "a file changes while it is read, and back": lambda h: (
+        h.put(A, LONG),
+        h.ingest_while(lambda: (h.root / A).write_bytes(SHARED)),
+        h.put(A, LONG),
+    ),
+    "the corpus moves": lambda h: h.move_corpus(),
+    "all is done again": lambda h: h.do_it_all_again(),
+}
+
+
+@pytest.mark.parametrize("story", STORIES.values(), ids=list(STORIES))
+def test_a_clean_run_leaves_what_a_rebuild_would_when(story: Callable[[History], object]) -> None:
+    history = History()
+    try:
+        for path, data in ((A, TITLED), (B, LONG), ("notes/deep/c.md", TITLED + b"\n" + SHARED)):
+            history.put(path, data)
+        history.settle()
+        story(history)
+    finally:
+        history.teardown()
 
 
 SIZE = settings(max_examples=settings.default.max_examples * 6 // 5, stateful_step_count=30)

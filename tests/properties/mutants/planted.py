@@ -44,7 +44,7 @@ FAULTS = (
         "pure/identity.py",
         "return digest_of(self.metadata_version, asdict(self.labelling))",
         "return digest_of(self.metadata_version)",
-        (PLANNING, HISTORY),
+        (PLANNING,),
     ),
     Fault(
         "skip on equal bytes though rows are missing",
@@ -58,7 +58,7 @@ FAULTS = (
         "pure/recovery.py",
         "belief.rows.get(entry.path, RowsSeen()) != entry.rows",
         "belief.rows.get(entry.path, RowsSeen()).count != entry.rows.count",
-        (PLANNING, HISTORY),
+        (PLANNING,),
     ),
     Fault(
         "rows without a vector ignored",
@@ -72,14 +72,14 @@ FAULTS = (
         "pure/recovery.py",
         "if index.found != index.expected:",
         "if False:",
-        (PLANNING, HISTORY),
+        (PLANNING,),
     ),
     Fault(
         "an index that vanished ignored",
         "pure/recovery.py",
         '    if index.found is None:\n        return "its folder is missing or unreadable"\n',
         "    if index.found is None:\n        return None\n",
-        (PLANNING, HISTORY),
+        (PLANNING,),
     ),
     Fault(
         "an index of more vectors than the rows name ignored",
@@ -114,7 +114,7 @@ FAULTS = (
         "pure/planning.py",
         "    for path in known - seen:",
         "    for path in sorted(known - seen)[:1]:",
-        (PLANNING, HISTORY),
+        (PLANNING,),
     ),
     Fault(
         "a move counted as a prune",
@@ -149,7 +149,7 @@ FAULTS = (
         "pure/planning.py",
         "tuple(key for key in action.embed if key not in taken)",
         "action.embed",
-        (PLANNING, HISTORY),
+        (PLANNING,),
     ),
     Fault(
         "held rows left without vectors of a new embedder",
@@ -184,13 +184,20 @@ FAULTS = (
         "pure/plans.py",
         "return idle and self.rebuild is None and",
         "return idle and",
-        (PLANNING, HISTORY),
+        (PLANNING,),
     ),
     Fault(
         "a doubted index cloned",
         "effects/apply.py",
+        "base = pointer.folder if pointer and plan.rebuild is None and built_of_these else None",
+        "base = pointer.folder if pointer and built_of_these else None",
+        (HISTORY,),
+    ),
+    Fault(
+        "an index cloned though lost vectors were made again",
+        "effects/apply.py",
+        "base = pointer.folder if pointer and plan.rebuild is None and built_of_these else None",
         "base = pointer.folder if pointer and plan.rebuild is None else None",
-        "base = pointer.folder if pointer else None",
         (HISTORY,),
     ),
     Fault(
