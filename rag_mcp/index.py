@@ -30,17 +30,17 @@ from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_wo
 from rag_mcp.effects.ports import Embedder, Progress
 from rag_mcp.effects.record import Known, RecordDamaged
 from rag_mcp.pure import errors
-from rag_mcp.pure.citations import Answer
 from rag_mcp.pure.planning import Limits
 from rag_mcp.pure.plans import Plan, SavedPlan
 from rag_mcp.pure.query import DEFAULT_K, parse_query
 from rag_mcp.pure.stages import SearchPolicy
-from rag_mcp.pure.statistics import Stats
 from rag_mcp.pure.summary import Report
 
 if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds nothing to do is quick
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
+    from rag_mcp.pure.citations import Answer
+    from rag_mcp.pure.statistics import Stats
 
 T = TypeVar("T")
 Announce = Callable[[], None]
@@ -118,7 +118,7 @@ class Index:
         """
         return self._ingest(Order(full, Limits(allow=allow_prune)), clean=clean)
 
-    def search(self, text: str, k: int = DEFAULT_K, doc_class: str | None = None) -> Answer:
+    def search(self, text: str, k: int = DEFAULT_K, doc_class: str | None = None) -> "Answer":
         """The best `k` passages, each with what it cites, from the newest generation.
 
         `k` is clamped to 1..20; `doc_class` is "note", "handoff" or None. Raises Refused (InvalidQuery,
@@ -153,8 +153,10 @@ class Index:
             finally:
                 record.close()
 
-    def stats(self) -> Stats:
+    def stats(self) -> "Stats":
         """What the store holds and what it was made by. Raises Refused."""
+        from rag_mcp.pure.statistics import Stats
+
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             counted = snapshot.statistics()
             pointer = snapshot.pointer()

@@ -43,8 +43,10 @@ class WriterLock:
         if self._announced:
             return
         self._announced = True
+        import platform
+
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        note = {"pid": os.getpid(), "host": os.uname().nodename, "since": now}
+        note = {"pid": os.getpid(), "host": platform.node(), "since": now}
         with suppress(OSError):
             (self._folder / NOTE).write_text(json.dumps(note), encoding="utf-8")
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from rag_mcp.pure.citations import Row
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, Entry
 from rag_mcp.pure.values import Chunk, Document
+
+if TYPE_CHECKING:  # a record for writing does without
+    from rag_mcp.pure.citations import Row
 
 
 class RecordDamaged(Exception):
@@ -151,7 +153,7 @@ class Snapshot(Known, Protocol):
     def passing_rids(self, doc_class: str | None) -> Sequence[str]:
         """The distinct vectors with a row of the class (None: any), sorted."""
 
-    def rows(self, rids: Sequence[str], doc_class: str | None) -> Sequence[Row]:
+    def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
         """The rows of the class that name these vectors, by path and ordinal."""
 
     def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:

@@ -16,13 +16,14 @@ and the text after it are cut as if a section ended there, and a warning tells.
 import hashlib
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import pairwise
 
 from attrs import evolve, frozen
 
 from rag_mcp.pure.blocks import BLOCK, CHARACTER, LINE, LINE_END, SENTENCE, WORD, Outline
+from rag_mcp.pure.boundaries import Worth, cuts
 from rag_mcp.pure.values import Chunk, Measure
 
 SPECIAL_TOKENS = 2  # [CLS] and [SEP]
@@ -31,11 +32,6 @@ SENTENCE_END = re.compile(r"(?:[.!?…]+[\"')\]”’]*\s+|[。！？]+[」』�
 INLINE_DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=]{200,}")
 SPACES = re.compile(r"\s+")
 RUN = 64  # characters of an unbroken run that are kept together
-
-
-Worth = tuple[int, bytes]
-"""How good a place is to cut at, the least is the best: its rank, then the hash of the piece that follows."""
-NEVER: Worth = (CHARACTER + 1, b"")
 
 
 @frozen
@@ -277,47 +273,6 @@ def _packed(
 def _worth(text: str, piece: Piece) -> Worth:
     body = text[piece.start : piece.end].strip().encode("utf-8", "surrogatepass")
     return piece.rank, hashlib.blake2b(body, digest_size=8).digest()
-
-
-def cuts(pieces: Sequence[tuple[int, Worth]], budget: int, floor: float) -> list[int]:
-    """Where pieces of (size, worth) are cut: indices from 0 to their number, each stretch within the budget.
-
-    A cut is made where it is the best (least worth) for floor * budget on both sides; a stretch that is still too
-    long is halved at the best place of its middle. Both look no further than a budget, so an edit moves no cut
-    beyond.
-    """
-    places = list(accumulate((size for size, _ in pieces), initial=0))
-    if places[-1] <= budget:
-        return [0, len(pieces)]
-    reach = floor * budget
-    edges = [0, *_anchors(places, [worth for _, worth in pieces], reach), len(pieces)]
-    halved = [[first, *_halving(places, pieces, first, last, budget)] for first, last in pairwise(edges)]
-    return [*chain.from_iterable(halved), len(pieces)]
-
-
-def _anchors(places: Sequence[int], worths: Sequence[Worth], reach: float) -> Iterator[int]:
-    for n in range(1, len(worths)):
-        if places[n] < reach or places[-1] - places[n] < reach:
-            continue
-        low = max(1, bisect_left(places, places[n] - reach))
-        high = min(len(worths), bisect_right(places, places[n] + reach))
-        if min(worths[low:n], default=NEVER) > worths[n] <= min(worths[n + 1 : high], default=NEVER):
-            yield n
-
-
-def _halving(
-    places: Sequence[int], pieces: Sequence[tuple[int, Worth]], first: int, last: int, budget: int
-) -> list[int]:
-    length = places[last] - places[first]
-    if length <= budget or last - first < 2:
-        return []
-    low = bisect_left(places, places[first] + length / 4, first + 1, last)
-    high = bisect_right(places, places[last] - length / 4, first + 1, last)
-    middle = (places[first] + places[last]) / 2
-    inner = range(low, high) or [min(range(first + 1, last), key=lambda n: abs(places[n] - middle))]
-    best = min(inner, key=lambda n: pieces[n][1])
-    left, right = _halving(places, pieces, first, best, budget), _halving(places, pieces, best, last, budget)
-    return [*left, best, *right]
 
 
 def _chunk(text: str, outline: Outline, start: int, end: int, path: tuple[str, ...], crumb: str) -> Chunk:

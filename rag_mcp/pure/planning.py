@@ -236,9 +236,9 @@ def _embed_once(files: list[FilePlan]) -> Iterator[FilePlan]:
             case Write() | Reembed() | Hold():
                 action = _with_embed(action, tuple(key for key in action.embed if key not in taken))
                 taken.update(action.embed)
+                yield FilePlan(file.path, file.reason, action, file.digest, file.detail)
             case Prune() | Keep():
-                pass
-        yield FilePlan(file.path, file.reason, action, file.digest, file.detail)
+                yield file
 
 
 def _with_embed(action: Write | Reembed | Hold, embed: tuple[str, ...]) -> Write | Reembed | Hold:

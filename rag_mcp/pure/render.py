@@ -4,13 +4,16 @@ Everything that stems from a file goes through `printable` or `shown`, so no esc
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from rag_mcp.pure.citations import Answer, Hit
-from rag_mcp.pure.findings import Finding
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.plans import FilePlan, Hold, Plan, Prune, Reason, Write, embeds
-from rag_mcp.pure.statistics import Stats
 from rag_mcp.pure.summary import Report
+
+if TYPE_CHECKING:  # who shows one of these has made it; who does not need not load it
+    from rag_mcp.pure.citations import Answer, Hit
+    from rag_mcp.pure.findings import Finding
+    from rag_mcp.pure.statistics import Stats
 
 SIGNS = {
     Reason.NEW: "+",
@@ -144,7 +147,7 @@ def report_line(report: Report) -> str:
     )
 
 
-def answer_lines(answer: Answer) -> Iterator[str]:
+def answer_lines(answer: "Answer") -> Iterator[str]:
     """Numbered passages with their citations."""
     if not answer.results:
         yield "nothing was found"
@@ -156,7 +159,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield f"the index could not be used ({printable(answer.degraded)}); every vector was compared instead"
 
 
-def _hit_lines(number: int, hit: Hit) -> Iterator[str]:
+def _hit_lines(number: int, hit: "Hit") -> Iterator[str]:
     cited = hit.citation
     trail = " > ".join(cited.heading_path)
     stale = "   [stale: the file no longer holds this here]" if cited.stale else ""
@@ -181,14 +184,14 @@ def shown(text: str) -> list[str]:
     return [printable(line) for line in unified.split("\n")]
 
 
-def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
+def finding_lines(findings: "Sequence[Finding]") -> Iterator[str]:
     """What a check found, each with what mends it."""
     for finding in findings:
         yield f"{finding.severity.value:<6}{printable(finding.where)}: {printable(finding.what)}"
         yield f"      mend: {printable(finding.mend)}"
 
 
-def stats_lines(stats: Stats) -> Iterator[str]:
+def stats_lines(stats: "Stats") -> Iterator[str]:
     """What a store holds."""
     yield f"store       {printable(stats.store)} ({stats.bytes_on_disk / 1e6:.1f} MB)"
     yield f"corpus      {printable(stats.corpus or 'none yet')}"

@@ -14,6 +14,7 @@ from properties.markdown_texts import LINE_ENDS, MEASURES, chunks, document, par
 from rag_mcp.pure.blocks import LINE_END
 from rag_mcp.pure.chunking import content_key, cuts, embedded_text
 from rag_mcp.pure.documents import read_document
+from rag_mcp.pure.frontmatter import split
 
 measures = st.sampled_from(MEASURES)
 windows = st.sampled_from((16, 17, 24, 40, 400))
@@ -47,10 +48,13 @@ awkward = st.lists(
 sources = texts().map(lambda text: text.source) | awkward
 
 
+@example("---\n---", "\n", 16, words)
+@example("---\na: [\n---\nb", "\r", 16, words)
 @given(sources, ends, windows, measures)
 def test_every_line_that_is_not_blank_is_in_a_passage_with_all_its_characters(source, end, window, measure):
     source = source.replace("\n", end)
-    covered = [False] * len(source)
+    front = split(source)
+    covered = [n < front.body and not (front.kept and n in range(*front.kept)) for n in range(len(source))]
     for chunk in chunks(source, window, measure):
         covered[chunk.start : chunk.end] = [True] * (chunk.end - chunk.start)
     assert "".join(c for c, hit in zip(source, covered, strict=True) if not hit).strip() == ""

@@ -5,11 +5,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads
 from rag_mcp.adapters.record.schema import FILE_NAME, connect_reader, translated
-from rag_mcp.pure.citations import Row
+
+if TYPE_CHECKING:
+    from rag_mcp.pure.citations import Row
 
 
 class SqliteReader:
@@ -73,7 +76,7 @@ class SqliteSnapshot(PlanningReads):
         sql = f"select distinct rid from rows where rid is not null {where} order by rid"
         return [rid.hex() for (rid,) in self._db.execute(sql, values)]
 
-    def rows(self, rids: Sequence[str], doc_class: str | None) -> Sequence[Row]:
+    def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
         """The rows of the class that name these vectors, by path and ordinal."""
         found: list[Row] = []
         cursor = self._db.cursor()

@@ -4,15 +4,17 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import asdict
 
 from rag_mcp.effects.record import Pointer
-from rag_mcp.pure.citations import Row
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Entry, RowsSeen, row_mark
 from rag_mcp.pure.values import Chunk
+
+if TYPE_CHECKING:
+    from rag_mcp.pure.citations import Row
 
 T = TypeVar("T")
 PAGE = 500  # bound parameters of one statement; SQLite allows 32,766
@@ -71,8 +73,10 @@ def chunk_of(row: sqlite3.Row) -> Chunk:
     )
 
 
-def cited_row(row: sqlite3.Row) -> Row:
+def cited_row(row: sqlite3.Row) -> "Row":
     """A stored row, joined with its file's digest, as a search reads it."""
+    from rag_mcp.pure.citations import Row
+
     chunk = chunk_of(row)
     return Row(
         rid=row["rid"].hex(),
