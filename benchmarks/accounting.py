@@ -19,6 +19,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = sys.executable
 LIBRARY = (PYTHON, "-m", "rag_mcp")
+SETTINGS = ("RAG_MCP_", "PYTHONDONTWRITEBYTECODE")
+"""Variables that a child does not see: what is measured is the default, with byte code compiled as pip leaves it."""
 MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
@@ -33,7 +35,7 @@ class Cost:
 
 def run(*command: str) -> tuple[Cost, str]:
     """Run a command in the project's root: what it cost and what it printed. Raises RuntimeError when it fails."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("RAG_MCP_")}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as wrong:
         began = time.perf_counter()
         process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=said, stderr=wrong)

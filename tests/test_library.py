@@ -174,6 +174,19 @@ def test_an_emptied_corpus_is_not_pruned_unasked(corpus: Path, store: Path) -> N
         assert isinstance(refusal(lambda: index.search("valve", 1)), errors.EmptyStore)
 
 
+def test_a_corpus_that_was_moved_is_no_leave_to_forget_most_of_it(corpus: Path, store: Path, tmp_path: Path) -> None:
+    for n in range(80):
+        (corpus / f"note{n}.md").write_text(f"# Note {n}\n")
+    with opened(corpus, store) as index:
+        index.ingest()
+    moved = corpus.rename(tmp_path / "elsewhere")
+    for n in range(70):
+        (moved / f"note{n}.md").unlink()
+    with opened(moved, store) as index:
+        assert isinstance(refusal(index.ingest), errors.PruneRefused)
+        assert index.plan().notes == (f"the corpus was at {corpus} before",)
+
+
 def test_a_mistyped_corpus_or_store_leaves_nothing_behind(corpus: Path, store: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "no such corpus", store) as index:
         assert isinstance(refusal(index.ingest), errors.CorpusMissing)

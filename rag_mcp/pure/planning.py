@@ -20,6 +20,7 @@ from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembe
 from rag_mcp.pure.recovery import doubt, index_doubt, switches_embedder
 from rag_mcp.pure.values import Document, Listing, Prepared, Sighting, Unreadable
 
+SAME_CORPUS = 10  # one file in so many that is where it was, and as it was, shows that a corpus was moved
 REEMBED = frozenset({Reason.EMBEDDER_CHANGED, Reason.VECTORS_MISSING})
 ARRIVED = frozenset({Reason.NEW, Reason.CHANGED})
 
@@ -44,23 +45,29 @@ class Settled:
     belief: Belief
     doubts: Mapping[str, Reason]
     notes: tuple[str, ...] = ()
+    foreign: bool = False
     full: bool = False
 
 
 def settle(look: Listing, belief: Belief, run: RunIdentity, *, full: bool = False) -> Settled:
     """Distrust what must be distrusted, and say of every sighting whether and why it is in doubt."""
     notes: tuple[str, ...] = ()
+    foreign = False
     if belief.root is not None and belief.root != look.root:
-        moved = sum(1 for s in look.sightings if (e := belief.entries.get(s.path)) and e.digest == s.digest)
-        if 2 * moved >= len(belief.entries):
-            notes = (f"the corpus was at {belief.root} before",)
-        else:
-            notes = (f"the store was made from another corpus ({belief.root}); its rows are replaced",)
+        foreign = of_another_corpus(look, belief)
+        before = f"the store was made from another corpus ({belief.root}); its rows are replaced"
+        notes = (before if foreign else f"the corpus was at {belief.root} before",)
     doubts = {s.path: doubt(belief.entries.get(s.path), s.digest, belief, run) for s in look.sightings}
     if full:
         spared = REEMBED | {Reason.UNCHANGED}
         doubts = {path: Reason.FORCED if reason in spared else reason for path, reason in doubts.items()}
-    return Settled(belief, doubts, notes, full)
+    return Settled(belief, doubts, notes, foreign, full)
+
+
+def of_another_corpus(look: Listing, belief: Belief) -> bool:
+    """True when hardly a file that the record knows is here: the user named another folder, not a moved one."""
+    same = sum(1 for s in look.sightings if (e := belief.entries.get(s.path)) and e.digest == s.digest)
+    return SAME_CORPUS * same < len(belief.entries)
 
 
 def plan_reads(settled: Settled) -> tuple[str, ...]:
@@ -123,7 +130,7 @@ def plan_ingest(
         switches_embedder=switches_embedder(belief, run),
         notes=settled.notes,
         refill_keywords=not belief.keywords_sound,
-        refusal=prune_refusal(files, belief, look, limits),
+        refusal=prune_refusal(files, settled, look, limits),
         full=settled.full,
     )
 
@@ -251,17 +258,17 @@ def _with_embed(action: Write | Reembed | Hold, embed: tuple[str, ...]) -> Write
             return Hold(rows, embed)
 
 
-def prune_refusal(files: tuple[FilePlan, ...], belief: Belief, look: Listing, limits: Limits) -> PruneRefused | None:
+def prune_refusal(files: tuple[FilePlan, ...], settled: Settled, look: Listing, limits: Limits) -> PruneRefused | None:
     """Refuse what looks like a lost disk: an emptied corpus, or more files gone than the ceiling allows.
 
     Files that moved with their content do not count. A corpus other than the record's was named by the
     user, so only its being empty is suspicious.
     """
+    belief = settled.belief
     going = sum(1 for file in files if file.reason in (Reason.GONE, Reason.EXCLUDED) and file.path in belief.entries)
-    foreign = belief.root is not None and belief.root != look.root
     emptied = going > 0 and not look.sightings and limits.allow is None
     ceiling = 0 if emptied else limits.ceiling(len(belief.entries))
-    too_many = going > ceiling and not (foreign and limits.allow is None)
+    too_many = going > ceiling and not (settled.foreign and limits.allow is None)
     return PruneRefused(going, len(belief.entries), ceiling) if emptied or too_many else None
 
 

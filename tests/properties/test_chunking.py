@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from properties.markdown_texts import LINE_ENDS, MEASURES, chunks, document, paragraphs, run, texts, words
 
 from rag_mcp.pure.blocks import LINE_END
-from rag_mcp.pure.chunking import content_key, cuts, embedded_text
+from rag_mcp.pure.boundaries import cuts
+from rag_mcp.pure.chunking import content_key, embedded_text
 from rag_mcp.pure.documents import read_document
 from rag_mcp.pure.frontmatter import split
 

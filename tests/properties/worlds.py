@@ -274,7 +274,7 @@ def miscount_entry(world: World, choose: Choose) -> None:
     if world.store.entries:
         path = choose(st.sampled_from(sorted(world.store.entries)))
         entry = world.store.entries[path]
-        world.store.entries[path] = evolve(entry, rows=RowsSeen(entry.rows.count, entry.rows.mark + 1))
+        world.store.entries[path] = evolve(entry, rows=RowsSeen(entry.rows.count, entry.rows.mark - 1))
 
 
 def lose_row(world: World, choose: Choose) -> None:
@@ -296,7 +296,7 @@ def alter_row(world: World, choose: Choose) -> None:
     if filled:
         path = choose(st.sampled_from(filled))
         first, *rest = world.store.rows[path]
-        world.store.rows[path] = (evolve(first, mark=first.mark + 1), *rest)
+        world.store.rows[path] = (evolve(first, mark=first.mark + 2), *rest)
 
 
 def lose_vector(world: World, choose: Choose) -> None:
