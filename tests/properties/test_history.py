@@ -29,6 +29,7 @@ from hypothesis.stateful import (
 )
 from properties.fakes import BlindSpots, Counting, FolderIndex, Plug, PulledPlug
 
+from rag_mcp.adapters.corpus_files import CorpusFolder
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.adapters.wiring import Parts
 from rag_mcp.effects import apply, embed
@@ -512,6 +513,9 @@ class History(RuleBasedStateMachine):
     def what_is_held_is_as_it_was(self, before: Stored, after: Stored, held: set[str]) -> None:
         corpus = BlindSpots(self.root, (), self.blind_files, self.blind_folders)
         embedder = self.embedders[self.embedder]
+        there = {s.path for s in CorpusFolder(str(self.root), tuple(sorted(self.excludes))).look().sightings}
+        for path in there & (before.rows.keys() | before.entries.keys()) - held:
+            assert not corpus.blind(path), f"{path} could not be seen and was not held"
         for path in held:
             readable = self.root / path
             text = decode(path, readable.read_bytes()).value_or(None) if readable.is_file() else None

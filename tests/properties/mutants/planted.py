@@ -86,7 +86,7 @@ FAULTS = (
         "pure/recovery.py",
         "if index.built_of != index.vectors:",
         "if False:",
-        (PLANNING, HISTORY),
+        (PLANNING,),
     ),
     Fault(
         "prune of what is unreadable",
