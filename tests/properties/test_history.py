@@ -628,6 +628,9 @@ STORIES: dict[str, Callable[[History], object]] = {
         h, lambda: h.change_embedder(name="hash-b"), lambda: h.change_embedder(name="hash-a")
     ),
     "edit, crash, undo": lambda h: crashes_everywhere(h, lambda: h.put(A, LONG), lambda: h.undo()),
+    "edit, crash, go on": lambda h: crashes_everywhere(
+        h, lambda: h.put(A, SHARED if (h.root / A).read_bytes() == TITLED else TITLED), lambda: None
+    ),
     "delete, crash, undo": lambda h: crashes_everywhere(h, lambda: h.put(B, None), lambda: h.undo()),
     "a first run that dies": lambda h: crashes_everywhere(
         h, lambda: (h.break_the_record(how="delete"), h.put("long.md", LONG)), lambda: h.put("long.md", None)

@@ -201,7 +201,7 @@ FAULTS = (
         (HISTORY,),
     ),
     Fault(
-        "edit, crash, undo: the manifest committed before the rows",
+        "edit, crash, go on: the manifest committed before the rows",
         "effects/apply.py",
         "    try:\n        with hands.record.commit() as tx:\n            before = tx.rids()\n",
         "    with hands.record.commit() as early:\n"
@@ -211,6 +211,17 @@ FAULTS = (
         "                early._db.execute(sql, [file.digest, file.path])  # type: ignore[attr-defined]\n"
         '    hands.checkpoint("manifest committed")\n'
         "    try:\n        with hands.record.commit() as tx:\n            before = tx.rids()\n",
+        (HISTORY,),
+    ),
+    Fault(
+        "edit, crash, undo: rows committed before their manifest",
+        "adapters/record/writer.py",
+        """        values = lay.entry_values(entry)
+""",
+        """        values = lay.entry_values(entry)
+        self._db.execute("commit")
+        self._db.execute("begin immediate")
+""",
         (HISTORY,),
     ),
     Fault(
@@ -250,8 +261,8 @@ FAULTS = (
     Fault(
         "keywords not taken out when rows are replaced",
         "adapters/record/writer.py",
-        "        if entry:\n            self._db.executemany(",
-        "        if False:\n            self._db.executemany(",
+        "[lay.keyword_values(row_id, entry[0], chunk) for row_id, chunk in gone]",
+        "[]",
         (HISTORY,),
     ),
     Fault(
