@@ -105,7 +105,7 @@ def apply() -> None:
 @click.option("--doc-class", metavar="CLASS", help="Only note, or only handoff.")
 @verb
 def query() -> None:
-    """Find the passages that answer TEXT. With --json: the same shape as the MCP tool's answer."""
+    """Find the passages that answer TEXT. With --json: a stable shape for programs, also for refusals."""
 
 
 @cli.command(short_help="Check record, index and corpus against each other.")

@@ -16,7 +16,8 @@ policies = st.builds(SearchPolicy, st.sampled_from((0, 0, 3, 50)), st.integers(1
 @st.composite
 def searches(draw: st.DrawFn) -> tuple[SearchPolicy, Query, list[str | None], set[int]]:
     """A policy, a question, what each vector (best first) shows (None: filtered out), what an index fails to find."""
-    shown = draw(st.lists(st.none() | st.sampled_from("aaaaabcdefgh"), min_size=1, max_size=80))
+    runs = draw(st.lists(st.tuples(st.none() | st.sampled_from("abcdefgh"), st.integers(1, 30)), max_size=8))
+    shown = [passage for passage, length in runs for _ in range(length)]
     lost = draw(st.sets(st.integers(0, 79), max_size=10))
     return draw(policies), Query("q", draw(st.integers(1, 6))), shown, lost
 
