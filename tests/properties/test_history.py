@@ -657,7 +657,7 @@ def test_a_clean_run_leaves_what_a_rebuild_would_when(story: Callable[[History],
         history.teardown()
 
 
-SIZE = settings(max_examples=settings.default.max_examples * 6 // 5, stateful_step_count=30)
+SIZE = settings(max_examples=settings.default.max_examples * 3 // 5, stateful_step_count=30)
 
 
 @pytest.mark.slow
