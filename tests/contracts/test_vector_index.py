@@ -657,8 +657,8 @@ vectors = some(0, 2500)
 part = lambda start, stop: {f"{n:032x}": vectors[f"{n:032x}"] for n in range(start, stop)}
 index.collect([folder])
 print("ready", flush=True)
-for step in range(1, 100):
-    ahead = start + 120 * step % 1000
+while True:
+    ahead = (start + 120) % 1000
     before, after = part(start, stop), part(ahead, ahead + RECORDS)
     done = index.write(folder, index.next_number(), sorted(before.keys() - after.keys()),
         sorted(after.keys() - before.keys()), after, sorted(after), lambda name: None).unwrap()
