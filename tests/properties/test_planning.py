@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
+import pytest
 from attrs import evolve
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -366,3 +367,27 @@ def test_a_lost_vector_is_made_from_the_rows_that_stand(pair: Pair) -> None:
         if file.reason is Reason.VECTORS_MISSING:
             assert isinstance(file.action, Reembed)
             assert file.path in world.store.belief().vectorless
+
+
+def spoil_index(store: worlds.Store, how: str) -> None:
+    match how:
+        case "one vector too many":
+            store.index |= {(MINI.fingerprint, "a key that no row has")}
+        case "one vector too few":
+            store.index = frozenset(sorted(store.index)[1:])
+        case "deleted slots":
+            store.slots = 10
+        case state:
+            store.index_state = state
+
+
+@pytest.mark.parametrize(
+    "how", ["missing", "foreign", "unnamed", "one vector too many", "one vector too few", "deleted slots"]
+)
+def test_an_index_in_doubt_is_rebuilt_and_nothing_else_is_done(how: str) -> None:
+    world = World({"a.md": ("one", "two"), "b.md": ("three",)}).ingested()
+    spoil_index(world.store, how)
+    plan = world.plan()
+    assert plan.rebuild is not None and not plan.quiet
+    assert kept(plan) == world.files.keys()
+    assert world.ingested().plan().quiet
