@@ -624,6 +624,12 @@ STORIES: dict[str, Callable[[History], object]] = {
         h.settle(),
         h.change_embedder(name="hash-a"),
     ),
+    "the embedder changes and back while a file cannot be read": lambda h: (
+        h.change_embedder(name="hash-b"),
+        h.settle(),
+        h.change_embedder(name="hash-a"),
+        h.blind_or_show_file(path=A),
+    ),
     "the embedder changes and every run dies": lambda h: crashes_everywhere(
         h, lambda: h.change_embedder(name="hash-b"), lambda: h.change_embedder(name="hash-a")
     ),
