@@ -26,6 +26,7 @@ from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import set_aside
 from rag_mcp.adapters.settings import resolve
 from rag_mcp.effects.boundary import Refused, store_faults
+from rag_mcp.effects.embed import embedded_query
 from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
 from rag_mcp.effects.ports import Embedder, Progress
 from rag_mcp.effects.record import Known, RecordDamaged
@@ -197,8 +198,6 @@ class Index:
         with store_faults(str(self.store)), held(lock):
             self._check_corpus()
             if clean:
-                from rag_mcp.effects.retrieve import embedded_query
-
                 _value(embedded_query(self._parts.embedder, "ready"))  # nothing is removed for one that fails
             _value(lock.acquire())
             if clean:

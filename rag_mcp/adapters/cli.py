@@ -9,14 +9,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 import rag_mcp
-
-SHARED = ("db", "corpus", "collection", "embedder", "as_json", "quiet")
 
 
 def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -152,8 +149,3 @@ def _leave(code: int | str | None) -> NoReturn:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
-
-
-def here(path: str) -> Path:
-    """A path as the user wrote it."""
-    return Path(path).expanduser()

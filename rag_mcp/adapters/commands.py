@@ -30,7 +30,9 @@ def guarded(name: str, options: Options) -> int:
 def refuse(failure: errors.Failure, options: Options) -> int:
     """Say why not; 3 for a busy store, 2 for a setting, else 1."""
     if options.get("as_json"):
-        print_json({"ok": False, "error": {"type": failure.type, "message": failure.message}, "results": []})
+        from rag_mcp.pure.wire import refusal_shape
+
+        print_json(refusal_shape(failure))
     else:
         click.echo(f"rag-mcp: {failure.message}", err=True)
     match failure:

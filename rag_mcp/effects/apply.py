@@ -16,7 +16,7 @@ from rag_mcp.effects.embed import Text, embed_texts
 from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
 from rag_mcp.effects.record import Changed, Commit, Pointer, Record
 from rag_mcp.pure.errors import EmbedderFailed, IndexFailed
-from rag_mcp.pure.identity import RunIdentity
+from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
 from rag_mcp.pure.manifest import entry_of
 from rag_mcp.pure.planning import segments
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reembed, Write, embeds
@@ -143,12 +143,22 @@ def _next_pointer(
     built_of_these = pointer is not None and pointer.vectors == len(before)  # else lost ones were made again since
     base = pointer.folder if pointer and plan.rebuild is None and built_of_these else None
     if pointer and base and after == before:
-        folder, evidence = pointer.folder, pointer.evidence
+        index = pointer.folder, pointer.evidence
     else:
-        folder, evidence = _next_index(hands, base, before, after, tx)
+        index = _next_index(hands, base, before, after, tx)
+    return _pointer(hands, pointer, plan.root, run.embedder, index, len(after))
+
+
+def _pointer(
+    hands: Hands,
+    previous: Pointer | None,
+    root: str,
+    embedder: EmbedderIdentity,
+    index: tuple[str | None, str | None],
+    vectors: int,
+) -> Pointer:
     token, now = hands.stamp()
-    generation = pointer.generation + 1 if pointer else 1
-    return Pointer(generation, token, plan.root, run.embedder, folder, evidence, len(after), now)
+    return Pointer(previous.generation + 1 if previous else 1, token, root, embedder, *index, vectors, now)
 
 
 def _next_index(
@@ -180,20 +190,8 @@ def rebuild(hands: Hands, pointer: Pointer) -> Result[None, IndexFailed]:
         with hands.record.commit() as tx:
             tx.refill_keywords()
             after = tx.rids()
-            folder, evidence = _next_index(hands, None, after, after, tx)
-            token, now = hands.stamp()
-            generation = pointer.generation + 1
-            tx.point(
-                evolve(
-                    pointer,
-                    generation=generation,
-                    token=token,
-                    folder=folder,
-                    evidence=evidence,
-                    vectors=len(after),
-                    finished=now,
-                )
-            )
+            index = _next_index(hands, None, after, after, tx)
+            tx.point(_pointer(hands, pointer, pointer.root, pointer.embedder, index, len(after)))
     except _NotWritten as error:
         return Failure(IndexFailed(hands.store, str(error)))
     return Success(None)

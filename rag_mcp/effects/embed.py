@@ -3,7 +3,7 @@
 A batch costs what its longest text costs, so texts are sorted by length inside a window that spans files.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 from returns.result import Failure, Result, Success
@@ -52,26 +52,32 @@ def batches(texts: Sequence[Text]) -> Iterator[Sequence[Text]]:
 
 
 def _vectors(embedder: Embedder, batch: Sequence[Text]) -> Result[list[tuple[str, str, bytes]], EmbedderFailed]:
+    made = checked(embedder, lambda: embedder.embed([text.text for text in batch]), len(batch), named(batch))
+    fingerprint = embedder.identity.fingerprint
+    return made.map(
+        lambda vectors: [(t.key, rid(fingerprint, vector), vector) for t, vector in zip(batch, vectors, strict=True)]
+    )
+
+
+def embedded_query(embedder: Embedder, text: str) -> Result[bytes, EmbedderFailed]:
+    """The checked vector of a question."""
+    return checked(embedder, lambda: [embedder.embed_query(text)], 1).map(lambda vectors: vectors[0])
+
+
+def checked(
+    embedder: Embedder, make: Callable[[], Sequence[bytes]], count: int, path: str | None = None
+) -> Result[Sequence[bytes], EmbedderFailed]:
+    """What `make` has the embedder return, if it is `count` sound vectors; `path` names the file in the failure."""
     identity = embedder.identity
     try:
-        vectors = embedder.embed([text.text for text in batch])
+        vectors = make()
     except EmbedderFault as fault:
-        return Failure(EmbedderFailed(identity.name, str(fault), named(batch)))
-    match check(vectors, len(batch), identity.dim):
-        case Failure(why):
-            return Failure(EmbedderFailed(identity.name, why, named(batch)))
-        case _:
-            fingerprint = identity.fingerprint
-            pairs = zip(batch, vectors, strict=True)
-            return Success([(text.key, rid(fingerprint, vector), vector) for text, vector in pairs])
+        return Failure(EmbedderFailed(identity.name, str(fault), path))
+    sound = check(vectors, count, identity.dim)
+    return sound.alt(lambda why: EmbedderFailed(identity.name, why, path)).map(lambda _: vectors)
 
 
 def named(batch: Sequence[Text]) -> str:
     """The files of a batch, for a sentence."""
     paths = list(dict.fromkeys(text.path for text in batch))
     return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-
-
-def texts_of(needed: Mapping[str, tuple[str, str, int]]) -> list[Text]:
-    """Texts from key -> (path, text, size)."""
-    return [Text(key, path, text, size) for key, (path, text, size) in needed.items()]

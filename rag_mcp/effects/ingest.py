@@ -112,10 +112,10 @@ def carry_out(hands: Hands, drafted: Draft) -> Result[Report, IngestFailure]:
     if plan.quiet:
         sweep(hands)
         work = Work(store_count=hands.record.rows_count(), generation=plan.generation)
-        return Success(report(plan, work, full=plan.full))
+        return Success(report(plan, work))
     match apply_plan(hands, plan, drafted.run, drafted.documents):
         case Success(work):
-            return Success(report(plan, work, full=plan.full))
+            return Success(report(plan, work))
         case Failure(failed):
             return Failure(failed)
         case _ as never:

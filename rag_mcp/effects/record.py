@@ -1,6 +1,6 @@
 """The record as the shell sees it: one commit point for manifest, rows, keyword index and index pointer."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -158,17 +158,3 @@ class Snapshot(Known, Protocol):
 
     def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:
         """(rid, vector) of these rids, or of all that rows name; unknown ones are left out."""
-
-
-class Reader(Protocol):
-    """The reader's side. Opening and reading create nothing."""
-
-    def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Begin a snapshot. Raises RecordDamaged, RecordForeign or RecordUnavailable."""
-
-    def close(self) -> None:
-        """Close; idempotent."""
-
-
-OpenRecord = Callable[[], Record]
-"""Opens the writer's record, creating it where there is none."""

@@ -7,11 +7,13 @@ are made anew from the cached vectors, so the index and the exact scan give the 
 import hashlib
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 
 from attrs import define, field, frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.ports import Corpus, Embedder, EmbedderFault, Exact, IndexBroken, OpenIndex, Scan, VectorIndex
+from rag_mcp.effects.embed import embedded_query
+from rag_mcp.effects.ports import Corpus, Embedder, Exact, IndexBroken, OpenIndex, Scan, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.pure import stages
 from rag_mcp.pure.blocks import line_of, line_starts
@@ -20,7 +22,7 @@ from rag_mcp.pure.documents import decode
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.query import Query
 from rag_mcp.pure.stages import Ask, Enough, Heard, SearchPolicy
-from rag_mcp.pure.vectors import check, dot
+from rag_mcp.pure.vectors import dot
 
 SearchFailure = EmptyStore | EmbedderMismatch | EmbedderFailed
 
@@ -74,18 +76,32 @@ def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, Searc
             raise AssertionError(never)
 
 
-def embedded_query(embedder: Embedder, text: str) -> Result[bytes, EmbedderFailed]:
-    """The checked vector of a question."""
-    name = embedder.identity.name
-    try:
-        vector = embedder.embed_query(text)
-    except EmbedderFault as fault:
-        return Failure(EmbedderFailed(name, str(fault)))
-    match check([vector], 1, embedder.identity.dim):
-        case Failure(why):
-            return Failure(EmbedderFailed(name, why))
-        case _:
-            return Success(vector)
+class FileNow:
+    """A cited file as it is now; it is hashed, decoded and counted into lines at most once, whatever cites it."""
+
+    def __init__(self, source: str, data: bytes) -> None:
+        self._source, self._data = source, data
+
+    def holds(self, row: Row) -> bool:
+        """True when the file holds the row's text at the lines it names."""
+        if self._digest == row.digest:
+            return True
+        text = self._text
+        if text is None or text[row.start : row.end] != row.text:
+            return False
+        return line_of(self._lines, row.start) == row.start_line
+
+    @cached_property
+    def _digest(self) -> str:
+        return hashlib.sha256(self._data).hexdigest()
+
+    @cached_property
+    def _text(self) -> str | None:
+        return decode(self._source, self._data).value_or(None)
+
+    @cached_property
+    def _lines(self) -> tuple[int, ...]:
+        return line_starts(self._text or "")
 
 
 @define
@@ -99,7 +115,7 @@ class _Search:
     vector: bytes
     degraded: str | None = None
     dropped: int = 0
-    files: dict[str, bytes | None] = field(factory=dict)
+    files: dict[str, FileNow | None] = field(factory=dict)
 
     def answer(self) -> Answer:
         hits: list[Hit] = []
@@ -172,17 +188,7 @@ class _Search:
 
     def _stands(self, row: Row) -> bool:
         if row.source not in self.files:
-            self.files[row.source] = self.desk.corpus.read(row.source).value_or(None)
-        return still_holds(self.files[row.source], row)
-
-
-def still_holds(data: bytes | None, row: Row) -> bool:
-    """True when the file's bytes hold the row's text at the lines it names."""
-    if data is None:
-        return False
-    if hashlib.sha256(data).hexdigest() == row.digest:
-        return True
-    text = decode(row.source, data).value_or(None)
-    if text is None or text[row.start : row.end] != row.text:
-        return False
-    return line_of(line_starts(text), row.start) == row.start_line
+            data = self.desk.corpus.read(row.source).value_or(None)
+            self.files[row.source] = None if data is None else FileNow(row.source, data)
+        file = self.files[row.source]
+        return file is not None and file.holds(row)

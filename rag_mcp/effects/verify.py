@@ -18,7 +18,6 @@ class Verdict:
     files: int
     passages: int
     vectors: int
-    repaired: bool = False
 
     @property
     def ok(self) -> bool:

@@ -10,11 +10,11 @@ Doubt buys work; it never buys a skip, and it never buys a delete.
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from rag_mcp.pure.errors import PruneRefused
 from rag_mcp.pure.identity import RunIdentity, digest_of
-from rag_mcp.pure.manifest import Belief, Entry, RowsSeen
+from rag_mcp.pure.manifest import Belief, RowsSeen
 from rag_mcp.pure.paths import is_under
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 from rag_mcp.pure.recovery import doubt, index_doubt, switches_embedder
@@ -22,6 +22,7 @@ from rag_mcp.pure.values import Document, Listing, Prepared, Sighting, Unreadabl
 
 SAME_CORPUS = 10  # one file in so many that is where it was, and as it was, shows that a corpus was moved
 REEMBED = frozenset({Reason.EMBEDDER_CHANGED, Reason.VECTORS_MISSING})
+SPARED = REEMBED | {Reason.UNCHANGED}  # reasons for which a file need not be read again
 ARRIVED = frozenset({Reason.NEW, Reason.CHANGED})
 
 
@@ -59,8 +60,7 @@ def settle(look: Listing, belief: Belief, run: RunIdentity, *, full: bool = Fals
         notes = (before if foreign else f"the corpus was at {belief.root} before",)
     doubts = {s.path: doubt(belief.entries.get(s.path), s.digest, belief, run) for s in look.sightings}
     if full:
-        spared = REEMBED | {Reason.UNCHANGED}
-        doubts = {path: Reason.FORCED if reason in spared else reason for path, reason in doubts.items()}
+        doubts = {path: Reason.FORCED if reason in SPARED else reason for path, reason in doubts.items()}
     return Settled(belief, doubts, notes, foreign, full)
 
 
@@ -72,8 +72,7 @@ def of_another_corpus(look: Listing, belief: Belief) -> bool:
 
 def plan_reads(settled: Settled) -> tuple[str, ...]:
     """The paths whose files must be read and cut before the plan can be made, sorted."""
-    spared = REEMBED | {Reason.UNCHANGED}
-    return tuple(sorted(path for path, reason in settled.doubts.items() if reason not in spared))
+    return tuple(sorted(path for path, reason in settled.doubts.items() if reason not in SPARED))
 
 
 def plan_rows(settled: Settled, run: RunIdentity) -> tuple[str, ...]:
@@ -238,24 +237,13 @@ def _embed_once(files: list[FilePlan]) -> Iterator[FilePlan]:
     """A key that several files need is counted, and embedded, with the first of them."""
     taken: set[str] = set()
     for file in files:
-        action = file.action
-        match action:
-            case Write() | Reembed() | Hold():
-                action = _with_embed(action, tuple(key for key in action.embed if key not in taken))
-                taken.update(action.embed)
-                yield FilePlan(file.path, file.reason, action, file.digest, file.detail)
+        match file.action:
+            case Write() | Reembed() | Hold() as action:
+                embed = tuple(key for key in action.embed if key not in taken)
+                taken.update(embed)
+                yield evolve(file, action=evolve(action, embed=embed))
             case Prune() | Keep():
                 yield file
-
-
-def _with_embed(action: Write | Reembed | Hold, embed: tuple[str, ...]) -> Write | Reembed | Hold:
-    match action:
-        case Write(keys=keys):
-            return Write(keys, embed)
-        case Reembed(rows=rows):
-            return Reembed(rows, embed)
-        case Hold(rows=rows):
-            return Hold(rows, embed)
 
 
 def prune_refusal(files: tuple[FilePlan, ...], settled: Settled, look: Listing, limits: Limits) -> PruneRefused | None:
@@ -290,17 +278,3 @@ def segments(plan: Plan, texts: int) -> tuple[tuple[FilePlan, ...], ...]:
         parts[-1].append(file)
         weight += len(embeds(file))
     return tuple(tuple(part) for part in parts)
-
-
-def entries_after(plan: Plan, belief: Belief, written: Mapping[str, Entry]) -> Mapping[str, Entry]:
-    """The manifest that applying the whole plan leaves."""
-    after = dict(belief.entries)
-    for file in plan.files:
-        match file.action:
-            case Write():
-                after[file.path] = written[file.path]
-            case Prune():
-                after.pop(file.path, None)
-            case Reembed() | Keep() | Hold():
-                pass
-    return after

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from attrs import field, frozen
+from attrs import frozen
 
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 
@@ -70,43 +70,37 @@ def held_paths(plan: Plan) -> tuple[Held, ...]:
     return tuple(sorted(gaps + files, key=lambda held: held.path))
 
 
-def report(plan: Plan, work: Work, *, full: bool) -> Report:
+def report(plan: Plan, work: Work) -> Report:
     """The report of a plan that was applied."""
-    of = Tally(plan.files)
+    held = held_paths(plan)
+
+    def count(*kinds: type) -> int:
+        return sum(1 for file in plan.files if isinstance(file.action, kinds))
+
     return Report(
-        files_seen=of.count(Write, Reembed, Keep),
-        files_ingested=of.count(Write),
-        files_unchanged=of.count(Keep, Reembed),
-        files_skipped=len(held_paths(plan)),
-        files_pruned=of.count(Prune),
-        files_moved=sum(1 for f in plan.files if f.reason is Reason.MOVED),
+        files_seen=count(Write, Reembed, Keep),
+        files_ingested=count(Write),
+        files_unchanged=count(Keep, Reembed),
+        files_skipped=len(held),
+        files_pruned=count(Prune),
+        files_moved=sum(1 for file in plan.files if file.reason is Reason.MOVED),
         chunks_added=work.chunks_added,
         chunks_deleted=work.chunks_deleted,
         chunks_deduped=0,
         texts_embedded=work.texts_embedded,
-        texts_reused=of.reused(),
+        texts_reused=reused(plan.files),
         rows_rewritten=work.rows_rewritten,
         store_count=work.store_count,
-        incremental=not full,
+        incremental=not plan.full,
         generation=work.generation,
-        held=held_paths(plan),
+        held=held,
         excluded=tuple(Held(e.path, e.why) for e in plan.excluded),
         warnings=plan.warnings,
         rebuilt=plan.rebuild,
     )
 
 
-@frozen
-class Tally:
-    """Counts over a plan's files."""
-
-    files: Sequence[FilePlan] = field(factory=tuple)
-
-    def count(self, *kinds: type) -> int:
-        """Files whose action is of one of the kinds."""
-        return sum(1 for file in self.files if isinstance(file.action, kinds))
-
-    def reused(self) -> int:
-        """Distinct texts of written files that had a vector already."""
-        keys = {key for file in self.files if isinstance(file.action, Write) for key in file.action.keys}
-        return len(keys - {key for file in self.files for key in embeds(file)})
+def reused(files: Sequence[FilePlan]) -> int:
+    """Distinct texts of written files that had a vector already."""
+    keys = {key for file in files if isinstance(file.action, Write) for key in file.action.keys}
+    return len(keys - {key for file in files for key in embeds(file)})

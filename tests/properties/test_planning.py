@@ -12,7 +12,7 @@ from properties.worlds import MINI, RUN, World, damaged, settled_worlds
 
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
 from rag_mcp.pure.manifest import RowsSeen, entry_of
-from rag_mcp.pure.planning import Limits, entries_after, moved_files, segments
+from rag_mcp.pure.planning import Limits, moved_files, segments
 from rag_mcp.pure.plans import Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 from rag_mcp.pure.values import Document, Unreadable
 
@@ -99,7 +99,7 @@ def test_after_the_plan_the_entries_are_those_it_says(pair: Pair) -> None:
     plan = world.plan()
     made = {p: worlds.document(p, c, world.run) for p, c in world.visible().items()}
     written = {path: entry_of(doc, world.run) for path, doc in made.items()}
-    assert world.ingested().store.entries == entries_after(plan, world.store.belief(), written)
+    assert world.ingested().store.entries == worlds.entries_after(plan, world.store.belief(), written)
 
 
 @given(damaged())

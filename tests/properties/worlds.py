@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rag_mcp.pure.identity import Chunking, EmbedderIdentity, Labelling, RunIdentity
 from rag_mcp.pure.manifest import Belief, Entry, IndexSeen, RowsSeen, entry_of, row_mark
 from rag_mcp.pure.planning import Cached, Limits, Settled, plan_ingest, plan_reads, plan_rows, segments, settle
-from rag_mcp.pure.plans import FilePlan, Hold, Plan, Prune, Reembed, Write, embeds
+from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reembed, Write, embeds
 from rag_mcp.pure.values import Chunk, Document, Excluded, Gap, Listing, Prepared, Sighting, Unreadable
 
 ROOT = "/corpus"
@@ -390,3 +390,17 @@ def damaged(draw: st.DrawFn, *kinds: Damage, most: int = 4) -> tuple[World, Worl
         after.unreadable = {path for path in after.unreadable if not path.startswith(f"{gap}/")}
     after.unreadable = {path for path in after.unreadable if path in after.files}
     return before, after
+
+
+def entries_after(plan: Plan, belief: Belief, written: Mapping[str, Entry]) -> Mapping[str, Entry]:
+    """The manifest that applying the whole plan leaves."""
+    after = dict(belief.entries)
+    for file in plan.files:
+        match file.action:
+            case Write():
+                after[file.path] = written[file.path]
+            case Prune():
+                after.pop(file.path, None)
+            case Reembed() | Keep() | Hold():
+                pass
+    return after

@@ -74,11 +74,11 @@ def embedder_number(db: sqlite3.Connection, embedder: EmbedderIdentity) -> int:
 def _belief(db: sqlite3.Connection) -> Belief:
     pointer = lay.read_pointer(db)
     evidence = db.execute("select path, count(*), sum(mark) from rows group by path")
+    rows = {path: RowsSeen(count, mark) for path, count, mark in evidence}
     vectorless = db.execute(
         "select path from rows where rid is null or not exists (select 1 from vectors v where v.rid = rows.rid)"
     )
     (vectors,) = db.execute("select count(*) from (select distinct rid from rows where rid is not null)").fetchone()
-    (rows,) = db.execute("select count(*) from rows").fetchone()
     (wordless,) = db.execute("select count(*) from rows where id not in (select id from keywords_docsize)").fetchone()
     (indexed,) = db.execute("select count(*) from keywords_docsize").fetchone()
     return Belief(
@@ -86,9 +86,9 @@ def _belief(db: sqlite3.Connection) -> Belief:
         root=pointer.root if pointer else None,
         fingerprint=pointer.embedder.fingerprint if pointer else None,
         entries=lay.read_entries(db),
-        rows={path: RowsSeen(count, mark) for path, count, mark in evidence},
+        rows=rows,
         vectorless=frozenset(path for (path,) in vectorless),
-        keywords_sound=rows == indexed and not wordless,
+        keywords_sound=sum(seen.count for seen in rows.values()) == indexed and not wordless,
         index=IndexSeen(
             folder=pointer.folder if pointer else None,
             expected=pointer.evidence if pointer else None,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SqliteReader:
-    """One store's record, open for reading; a connection for each thread. Implements `effects.record.Reader`.
+    """One store's record, open for reading; a connection for each thread.
 
     A record file that was replaced or removed under an open connection is noticed at the next snapshot.
     """
