@@ -31,8 +31,8 @@ from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_wo
 from rag_mcp.effects.ports import Embedder, Progress
 from rag_mcp.effects.record import Known, RecordDamaged
 from rag_mcp.pure import errors
-from rag_mcp.pure.planning import Limits
 from rag_mcp.pure.plans import Plan, SavedPlan
+from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.query import DEFAULT_K, parse_query
 from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.summary import Report

@@ -23,8 +23,9 @@ from rag_mcp.pure.errors import (
 )
 from rag_mcp.pure.identity import RunIdentity
 from rag_mcp.pure.manifest import Belief
-from rag_mcp.pure.planning import Cached, Limits, Settled, plan_ingest, plan_reads, plan_rows, settle
+from rag_mcp.pure.planning import Cached, Settled, plan_ingest, plan_reads, plan_rows, settle
 from rag_mcp.pure.plans import Plan
+from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.summary import Report, Work, report
 from rag_mcp.pure.values import Document, Prepared
 

@@ -20,6 +20,7 @@ From bytes to chunks
 
 Decisions
     recovery      reasons to distrust; what falls through is trusted
+    pruning       proof that a file is gone, and how many may go in one run
     planning      look + belief + identity -> plan
     query         what a caller sent -> a question in bounds, or why not
     stages        the search policy: which list next, how deep

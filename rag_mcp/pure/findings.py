@@ -7,7 +7,7 @@ from attrs import frozen
 
 from rag_mcp.pure.manifest import Belief, RowsSeen
 from rag_mcp.pure.paths import printable
-from rag_mcp.pure.planning import hidden_by
+from rag_mcp.pure.pruning import hidden_by
 from rag_mcp.pure.values import Listing
 
 

@@ -12,11 +12,10 @@ from itertools import chain
 
 from attrs import evolve, frozen
 
-from rag_mcp.pure.errors import PruneRefused
 from rag_mcp.pure.identity import RunIdentity, digest_of
 from rag_mcp.pure.manifest import Belief, RowsSeen
-from rag_mcp.pure.paths import is_under
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
+from rag_mcp.pure.pruning import Limits, excluded_by, hidden_by, prune_refusal
 from rag_mcp.pure.recovery import doubt, index_doubt, switches_embedder
 from rag_mcp.pure.values import Document, Listing, Prepared, Sighting, Unreadable
 
@@ -24,19 +23,6 @@ SAME_CORPUS = 10  # one file in so many that is where it was, and as it was, sho
 REEMBED = frozenset({Reason.EMBEDDER_CHANGED, Reason.VECTORS_MISSING})
 SPARED = REEMBED | {Reason.UNCHANGED}  # reasons for which a file need not be read again
 ARRIVED = frozenset({Reason.NEW, Reason.CHANGED})
-
-
-@frozen
-class Limits:
-    """How many files may vanish unasked: max(floor, share of the manifest), or `allow` where it is given."""
-
-    prune_floor: int = 50
-    prune_share: float = 0.1
-    allow: int | None = None
-
-    def ceiling(self, known: int) -> int:
-        """The number of files that one run may prune."""
-        return max(self.prune_floor, int(known * self.prune_share)) if self.allow is None else self.allow
 
 
 @frozen
@@ -129,7 +115,7 @@ def plan_ingest(
         switches_embedder=switches_embedder(belief, run),
         notes=settled.notes,
         refill_keywords=not belief.keywords_sound,
-        refusal=prune_refusal(files, settled, look, limits),
+        refusal=prune_refusal(files, belief, look, limits, foreign=settled.foreign),
         full=settled.full,
     )
 
@@ -147,17 +133,6 @@ def moved_files(look: Listing, settled: Settled, prepared: Mapping[str, Prepared
         if came and isinstance(read, Document) and homeless.get(read.digest):
             moves[sighting.path] = homeless[read.digest].pop()
     return moves
-
-
-def hidden_by(look: Listing, path: str) -> tuple[Reason, str] | None:
-    """Why an absent path was not proved gone: (reason, detail), or None when it was."""
-    for gap in look.gaps:
-        if gap.path == path or is_under(path, gap.path):
-            return Reason.UNSEEN, f"{gap.path or 'the corpus'}: {gap.why}"
-    for unreadable in look.unreadables:
-        if unreadable.path == path or is_under(path, unreadable.path):
-            return Reason.UNREADABLE, unreadable.why
-    return None
 
 
 def _seen(
@@ -216,13 +191,6 @@ def _absent(look: Listing, belief: Belief, cached: Cached, moves: Mapping[str, s
             yield FilePlan(unreadable.path, Reason.UNREADABLE, Hold(0), None, unreadable.why)
 
 
-def excluded_by(path: str, ruled_out: Mapping[str, str]) -> str | None:
-    """The rule that left out `path` or a folder above it, or None."""
-    parts = path.split("/")
-    folders = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
-    return next((ruled_out[place] for place in (path, *folders) if place in ruled_out), None)
-
-
 def held(path: str, belief: Belief, cached: Cached) -> Hold:
     """What is stored of `path` stays; vectors that its rows lack are made from the rows."""
     return Hold(belief.rows.get(path, RowsSeen()).count, missing(cached.rows.get(path, ()), cached.known))
@@ -244,20 +212,6 @@ def _embed_once(files: list[FilePlan]) -> Iterator[FilePlan]:
                 yield evolve(file, action=evolve(action, embed=embed))
             case Prune() | Keep():
                 yield file
-
-
-def prune_refusal(files: tuple[FilePlan, ...], settled: Settled, look: Listing, limits: Limits) -> PruneRefused | None:
-    """Refuse what looks like a lost disk: an emptied corpus, or more files gone than the ceiling allows.
-
-    Files that moved with their content do not count. A corpus other than the record's was named by the
-    user, so only its being empty is suspicious.
-    """
-    belief = settled.belief
-    going = sum(1 for file in files if file.reason in (Reason.GONE, Reason.EXCLUDED) and file.path in belief.entries)
-    emptied = going > 0 and not look.sightings and limits.allow is None
-    ceiling = 0 if emptied else limits.ceiling(len(belief.entries))
-    too_many = going > ceiling and not (settled.foreign and limits.allow is None)
-    return PruneRefused(going, len(belief.entries), ceiling) if emptied or too_many else None
 
 
 def segments(plan: Plan, texts: int) -> tuple[tuple[FilePlan, ...], ...]:

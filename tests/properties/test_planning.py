@@ -12,8 +12,9 @@ from properties.worlds import MINI, RUN, World, damaged, settled_worlds
 
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
 from rag_mcp.pure.manifest import RowsSeen, entry_of
-from rag_mcp.pure.planning import Limits, moved_files, segments
+from rag_mcp.pure.planning import moved_files, segments
 from rag_mcp.pure.plans import Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
+from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.values import Document, Unreadable
 
 Pair = tuple[World, World]

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from rag_mcp.pure.identity import Chunking, EmbedderIdentity, Labelling, RunIdentity
 from rag_mcp.pure.manifest import Belief, Entry, IndexSeen, RowsSeen, entry_of, row_mark
-from rag_mcp.pure.planning import Cached, Limits, Settled, plan_ingest, plan_reads, plan_rows, segments, settle
+from rag_mcp.pure.planning import Cached, Settled, plan_ingest, plan_reads, plan_rows, segments, settle
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reembed, Write, embeds
+from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.values import Chunk, Document, Excluded, Gap, Listing, Prepared, Sighting, Unreadable
 
 ROOT = "/corpus"

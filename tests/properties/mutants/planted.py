@@ -90,14 +90,14 @@ FAULTS = (
     ),
     Fault(
         "prune of what is unreadable",
-        "pure/planning.py",
+        "pure/pruning.py",
         "if unreadable.path == path or is_under(path, unreadable.path):",
         "if False:",
         (PLANNING, HISTORY),
     ),
     Fault(
         "prune of what lies under a gap",
-        "pure/planning.py",
+        "pure/pruning.py",
         "if gap.path == path or is_under(path, gap.path):",
         "if gap.path == path:",
         (PLANNING, HISTORY),
@@ -125,14 +125,14 @@ FAULTS = (
     ),
     Fault(
         "the ceiling of prunes ignored",
-        "pure/planning.py",
+        "pure/pruning.py",
         "if emptied or too_many else None",
         "if emptied else None",
         (PLANNING,),
     ),
     Fault(
         "an emptied root taken for an emptied corpus",
-        "pure/planning.py",
+        "pure/pruning.py",
         "if emptied or too_many else None",
         "if too_many and not emptied else None",
         (PLANNING,),
