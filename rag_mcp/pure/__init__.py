@@ -13,6 +13,7 @@ From bytes to chunks
     ignore        what is left out of a corpus, and by which rule
     frontmatter   metadata in front of a text
     blocks        CommonMark blocks with their places in the source
+    pieces        text taken apart until every piece fits
     boundaries    where a sequence of pieces is cut, by the text around the cut
     chunking      blocks into passages under a token budget
     classify      note or hand-over

@@ -1,13 +1,7 @@
 """Sections into passages under a token budget, cut where the text itself says.
 
-A section that fits is one passage. A longer one is taken apart only as far as needed (blocks, list items, sentences,
-table rows, lines, words, characters), and the pieces are packed again:
-
-    cut where the place is the best one, by (rank, hash of the piece that follows), for floor * budget around it;
-    halve at its best place what is still longer than the budget
-
-So cuts depend on the text around them and not on what came before, and an edit changes the passages next to it and no
-others (content-defined chunking by local minima).
+A section that fits is one passage. A longer one is taken apart only as far as needed (`pieces`), and the pieces are
+packed again (`boundaries`). In front of what is embedded stands a crumb: the names of the headings above.
 
 The data of an inline image (`data:image/...;base64,` and 200 characters or more) is in no passage: the text before it
 and the text after it are cut as if a section ended there, and a warning tells.
@@ -15,23 +9,19 @@ and the text after it are cut as if a section ended there, and a warning tells.
 
 import hashlib
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from attrs import evolve, frozen
 
-from rag_mcp.pure.blocks import BLOCK, CHARACTER, LINE, LINE_END, SENTENCE, WORD, Outline
+from rag_mcp.pure.blocks import LINE_END, Outline
 from rag_mcp.pure.boundaries import Worth, cuts
+from rag_mcp.pure.pieces import SPACES, Piece, Stretch, taken_apart, unjoined
 from rag_mcp.pure.values import Chunk, Measure
 
 SPECIAL_TOKENS = 2  # [CLS] and [SEP]
-CHARACTERS_A_TOKEN = 8  # an endless word is one unknown token; it still costs by its length
-SENTENCE_END = re.compile(r"(?:[.!?…]+[\"')\]”’]*\s+|[。！？]+[」』”’]*\s*|\u0e2f\s*)")
 INLINE_DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=]{200,}")
-SPACES = re.compile(r"\s+")
-RUN = 64  # characters of an unbroken run that are kept together
 
 
 @frozen
@@ -49,16 +39,6 @@ class Section:
     title: str | None = None
     own: int = 0
     solid: bool = False
-
-
-@frozen
-class Piece:
-    """A span that is not cut further, the rank of cutting before it, and its size in tokens."""
-
-    start: int
-    end: int
-    rank: int
-    size: int
 
 
 @frozen
@@ -82,7 +62,8 @@ def cut(
     ]
     spans = [span for span in spans if not _blank(text, span)]
     crumbs = _crumbs(spans, window.tokens // 4, measure)
-    pieces = _pieces(text, outline, spans, crumbs, window, measure)
+    stretches = [Stretch(s.start, s.end, window.tokens - c.size, s.solid) for s, c in zip(spans, crumbs, strict=True)]
+    pieces = taken_apart(text, outline, stretches, measure)
     drafts = [
         draft
         for span, crumb, parts in zip(spans, crumbs, pieces, strict=True)
@@ -156,106 +137,6 @@ def _crumb(names: tuple[str, ...], limit: int, sizes: Mapping[str, int]) -> tupl
     return " > ".join(names), sum(sizes[name] + 1 for name in names)
 
 
-def _pieces(
-    text: str,
-    outline: Outline,
-    spans: Sequence[Section],
-    crumbs: Sequence[Crumb],
-    window: Window,
-    measure: Measure,
-) -> list[list[Piece]]:
-    """The pieces of each span: rank by rank, only what does not fit is taken apart; one measuring for each rank."""
-    budgets = [window.tokens - crumb.size for crumb in crumbs]
-    pending = [[Piece(span.start, span.end, BLOCK, 0)] for span in spans]
-    cut_places = sorted(outline.cuts)
-    for rank in range(CHARACTER + 1):
-        texts = [text[p.start : p.end] for parts in pending for p in parts if p.size == 0]
-        sizes = iter(measure(texts) if texts else ())
-        pending = [[p if p.size else _sized(p, next(sizes)) for p in parts] for parts in pending]
-        pending = [
-            [
-                finer
-                for piece in parts
-                for finer in ([piece] if piece.size <= budget else _apart(text, outline, cut_places, span, piece, rank))
-            ]
-            for span, budget, parts in zip(spans, budgets, pending, strict=True)
-        ]
-    texts = [text[p.start : p.end] for parts in pending for p in parts if p.size == 0]
-    sizes = iter(measure(texts) if texts else ())
-    return [[p if p.size else _sized(p, next(sizes)) for p in parts] for parts in pending]
-
-
-def _sized(piece: Piece, tokens: int) -> Piece:
-    return evolve(piece, size=max(1, tokens, (piece.end - piece.start) // CHARACTERS_A_TOKEN))
-
-
-def _apart(
-    text: str, outline: Outline, cut_places: Sequence[int], span: Section, piece: Piece, rank: int
-) -> list[Piece]:
-    """The piece cut at all its places of this rank; the piece itself where it has none."""
-    places = list(_places(text, outline, cut_places, span, piece, rank))
-    if not places:
-        return [piece]
-    edges = [piece.start, *places, piece.end]
-    ranks = [piece.rank, *(rank for _ in places)]
-    return [Piece(a, b, r, 0) for (a, b), r in zip(pairwise(edges), ranks, strict=True)]
-
-
-def _places(
-    text: str, outline: Outline, cut_places: Sequence[int], span: Section, piece: Piece, rank: int
-) -> Iterator[int]:
-    inside = range(piece.start + 1, piece.end)
-    if rank == SENTENCE:
-        if not span.solid and not outline.is_solid(piece.start):
-            found = (match.end() for match in SENTENCE_END.finditer(text, piece.start, piece.end))
-            yield from (place for place in found if place in inside)
-    elif rank == LINE:
-        first = bisect_left(outline.lines, piece.start + 1)
-        yield from outline.lines[first : bisect_left(outline.lines, piece.end)]
-    elif rank == WORD:
-        yield from _word_places(text, piece)
-    elif rank == CHARACTER:
-        yield from _character_places(text, piece)
-    elif not span.solid:
-        first = bisect_left(cut_places, piece.start + 1)
-        for place in cut_places[first : bisect_left(cut_places, piece.end)]:
-            if outline.cuts[place] <= rank:
-                yield place
-
-
-def _word_places(text: str, piece: Piece) -> Iterator[int]:
-    """Starts of words, some dozens of characters apart: single words would be too many pieces to weigh."""
-    last = piece.start
-    for match in SPACES.finditer(text, piece.start, piece.end):
-        if match.end() - last >= RUN and match.end() < piece.end:
-            yield match.end()
-            last = match.end()
-
-
-def _character_places(text: str, piece: Piece) -> Iterator[int]:
-    """Places inside an unbroken run, never inside a combined character."""
-    place = _apart_from(text, piece.start + RUN, piece.end)
-    while place < piece.end:
-        yield place
-        place = _apart_from(text, place + RUN, piece.end)
-
-
-def _apart_from(text: str, place: int, end: int) -> int:
-    """The first place from `place` on that is not inside a combined character; one without end is cut anywhere."""
-    for later in range(place, min(place + RUN, end)):
-        if not _joined(text[later - 1], text[later]):
-            return later
-    return place
-
-
-def _joined(before: str, after: str) -> bool:
-    if unicodedata.combining(after) or after in "\u200d\ufe0e\ufe0f\n" or before == "\u200d":
-        return True
-    return "\U0001f3fb" <= after <= "\U0001f3ff" or (
-        "\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff"
-    )
-
-
 def _packed(
     text: str, outline: Outline, span: Section, crumb: Crumb, pieces: Sequence[Piece], window: Window
 ) -> Iterator[tuple[Chunk, str]]:
@@ -320,7 +201,7 @@ def _halves(draft: Chunk, later: str, text: str, outline: Outline) -> Iterator[t
     """The draft in two: between words nearest its middle, else between characters."""
     middle = (draft.start + draft.end) // 2
     spaces = (match.end() for match in SPACES.finditer(text, draft.start, draft.end) if match.end() < draft.end)
-    place = min(spaces, key=lambda at: abs(at - middle), default=_apart_from(text, middle, draft.end))
+    place = min(spaces, key=lambda at: abs(at - middle), default=unjoined(text, middle, draft.end))
     for start, end, crumb in ((draft.start, place, draft.crumb), (place, draft.end, later)):
         if text[start:end].strip():
             yield _chunk(text, outline, start, end, draft.heading_path, crumb), later
