@@ -76,8 +76,12 @@ def load(inner: str) -> tuple[dict[str, Any] | None, list[str]]:
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(inner, Loader=Loader)):
             raise _NotMetadata("it uses aliases")
-        node = yaml.compose(inner, Loader=Loader)
-        data = yaml.load(inner, Loader=Loader)  # noqa: S506 - a safe loader
+        loader = Loader(inner)
+        try:
+            node = loader.get_single_node()
+            data = None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
     except yaml.YAMLError as error:
         raise _NotMetadata(_where(error)) from error
     except (RecursionError, ValueError, OverflowError) as error:
