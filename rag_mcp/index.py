@@ -34,13 +34,13 @@ from rag_mcp.pure import errors
 from rag_mcp.pure.plans import Plan, SavedPlan
 from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.query import DEFAULT_K, parse_query
-from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.summary import Report
 
 if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds nothing to do is quick
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
     from rag_mcp.pure.citations import Answer
+    from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.statistics import Stats
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ def nobody() -> None:
 class Index:
     """One corpus and its store. Cheap to make; safe to search from several threads."""
 
-    def __init__(self, parts: wiring.Parts, policy: SearchPolicy = SearchPolicy()) -> None:
+    def __init__(self, parts: wiring.Parts, policy: "SearchPolicy | None" = None) -> None:
         self._parts = parts
         self._reader: SqliteReader = parts.reader()
         self._desk: Desk | None = None
@@ -73,7 +73,7 @@ class Index:
         exclude: tuple[str, ...] = (),
         environ: Mapping[str, str] | None = None,
         progress: Progress | None = None,
-        policy: SearchPolicy = SearchPolicy(),
+        policy: "SearchPolicy | None" = None,
     ) -> Self:
         """An index over `corpus`, kept in `store` (a folder of the user's data directory where none is named).
 
@@ -246,6 +246,7 @@ class Index:
 
     def _at_desk(self) -> "Desk":
         from rag_mcp.effects.retrieve import Desk
+        from rag_mcp.pure.stages import SearchPolicy
 
         parts = self._parts
         if self._desk is None:
@@ -254,7 +255,9 @@ class Index:
             corpus = parts.corpus
             if corpus is None:
                 raise Refused(errors.EmptyStore(str(self.store)))
-            self._desk = Desk(corpus, parts.index, parts.embedder, wiring.scan, self._policy, str(self.store))
+            self._desk = Desk(
+                corpus, parts.index, parts.embedder, wiring.scan, self._policy or SearchPolicy(), str(self.store)
+            )
         return self._desk
 
 

@@ -5,7 +5,7 @@ from enum import Enum
 
 from attrs import frozen
 
-from rag_mcp.pure.manifest import Belief, RowsSeen
+from rag_mcp.pure.manifest import NO_ROWS, Belief
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.pruning import hidden_by
 from rag_mcp.pure.values import Listing
@@ -41,7 +41,7 @@ def record_findings(
     for path in bad_rows:
         yield Finding(Severity.ERROR, printable(path), "its rows were altered", f"{REPAIR}, then {INGEST}")
     for path, entry in sorted(belief.entries.items()):
-        if belief.rows.get(path, RowsSeen()) != entry.rows:
+        if belief.rows.get(path, NO_ROWS) != entry.rows:
             yield Finding(Severity.ERROR, printable(path), "its rows are not those the manifest counts", INGEST)
     for path in sorted(belief.rows.keys() - belief.entries.keys()):
         yield Finding(Severity.ERROR, printable(path), "it has rows and no entry in the manifest", INGEST)

@@ -31,6 +31,9 @@ class RowsSeen:
     mark: int = 0
 
 
+NO_ROWS = RowsSeen()
+
+
 @frozen
 class Entry:
     """What was made of one file: the bytes it was made from, by which recipe and labels, and what came out."""

@@ -13,7 +13,7 @@ from itertools import chain
 from attrs import evolve, frozen
 
 from rag_mcp.pure.identity import RunIdentity, digest_of
-from rag_mcp.pure.manifest import Belief, RowsSeen
+from rag_mcp.pure.manifest import NO_ROWS, Belief
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 from rag_mcp.pure.pruning import Limits, excluded_by, hidden_by, prune_refusal
 from rag_mcp.pure.recovery import doubt, index_doubt, switches_embedder
@@ -176,7 +176,7 @@ def _absent(look: Listing, belief: Belief, cached: Cached, moves: Mapping[str, s
     left, ruled_out = set(moves.values()), {e.path: e.why for e in look.excluded}
     known = belief.entries.keys() | belief.rows.keys()
     for path in known - seen:
-        rows = belief.rows.get(path, RowsSeen()).count
+        rows = belief.rows.get(path, NO_ROWS).count
         if hidden := hidden_by(look, path):
             yield FilePlan(path, hidden[0], held(path, belief, cached), None, hidden[1])
         elif path in left:
@@ -193,7 +193,7 @@ def _absent(look: Listing, belief: Belief, cached: Cached, moves: Mapping[str, s
 
 def held(path: str, belief: Belief, cached: Cached) -> Hold:
     """What is stored of `path` stays; vectors that its rows lack are made from the rows."""
-    return Hold(belief.rows.get(path, RowsSeen()).count, missing(cached.rows.get(path, ()), cached.known))
+    return Hold(belief.rows.get(path, NO_ROWS).count, missing(cached.rows.get(path, ()), cached.known))
 
 
 def missing(keys: tuple[str, ...], known: frozenset[str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ reason leads to a skip.
 """
 
 from rag_mcp.pure.identity import RunIdentity
-from rag_mcp.pure.manifest import Belief, Entry, RowsSeen
+from rag_mcp.pure.manifest import NO_ROWS, Belief, Entry
 from rag_mcp.pure.plans import Reason
 
 SLOTS_PER_VECTOR = 1.5  # deleted slots are never reused; beyond this they cost disk, memory and time
@@ -19,7 +19,7 @@ def doubt(entry: Entry | None, digest: str, belief: Belief, run: RunIdentity) ->
         return Reason.CHANGED
     if entry.recipe != run.recipe:
         return Reason.RECUT
-    if belief.rows.get(entry.path, RowsSeen()) != entry.rows:
+    if belief.rows.get(entry.path, NO_ROWS) != entry.rows:
         return Reason.ROWS_MISSING
     if entry.labels != run.labels:
         return Reason.METADATA_STALE

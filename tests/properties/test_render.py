@@ -108,7 +108,7 @@ plans = st.builds(
 
 @given(plans, texts)
 def test_nothing_in_a_plan_or_report_is_obeyed_by_a_terminal(plan: Plan, name: str) -> None:
-    done = report(plan, Work(), full=False)
+    done = report(plan, Work())
     assert obeyed([*plan_lines(plan, name=name), *plan_lines(plan), *report_lines(done), report_line(done)]) == []
 
 

@@ -49,15 +49,15 @@ FAULTS = (
     Fault(
         "skip on equal bytes though rows are missing",
         "pure/recovery.py",
-        "    if belief.rows.get(entry.path, RowsSeen()) != entry.rows:\n        return Reason.ROWS_MISSING\n",
+        "    if belief.rows.get(entry.path, NO_ROWS) != entry.rows:\n        return Reason.ROWS_MISSING\n",
         "",
         (PLANNING, HISTORY),
     ),
     Fault(
         "rows counted, their marks ignored",
         "pure/recovery.py",
-        "belief.rows.get(entry.path, RowsSeen()) != entry.rows",
-        "belief.rows.get(entry.path, RowsSeen()).count != entry.rows.count",
+        "belief.rows.get(entry.path, NO_ROWS) != entry.rows",
+        "belief.rows.get(entry.path, NO_ROWS).count != entry.rows.count",
         (PLANNING,),
     ),
     Fault(
