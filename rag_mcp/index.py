@@ -11,20 +11,20 @@
 Expected failures are raised as `Refused`; its `failure` is one of the frozen values of `rag_mcp.pure.errors`.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from attrs import evolve
 from returns.result import Failure, Result
 
 from rag_mcp.adapters import wiring
 from rag_mcp.adapters.lock import held
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import set_aside
-from rag_mcp.adapters.settings import resolve
+from rag_mcp.adapters.settings import Settings, resolve
 from rag_mcp.effects.boundary import Refused, store_faults
 from rag_mcp.effects.embed import embedded_query
 from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
@@ -37,6 +37,7 @@ from rag_mcp.pure.query import DEFAULT_K, parse_query
 from rag_mcp.pure.summary import Report
 
 if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds nothing to do is quick
+    from rag_mcp.adapters.record.reader import SqliteSnapshot
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
     from rag_mcp.pure.citations import Answer
@@ -60,6 +61,7 @@ class Index:
         self._parts = parts
         self._reader: SqliteReader = parts.reader()
         self._desk: Desk | None = None
+        self._turn = threading.Lock()
         self._policy = policy
 
     @classmethod
@@ -74,12 +76,14 @@ class Index:
         environ: Mapping[str, str] | None = None,
         progress: Progress | None = None,
         policy: "SearchPolicy | None" = None,
+        untouched: bool = False,
     ) -> Self:
         """An index over `corpus`, kept in `store` (a folder of the user's data directory where none is named).
 
         With a store alone the corpus is the one it was made from. `embedder` is a name ("default", "bge",
         "hash") or an object; None means the one the store was made by, else the default. Nothing is created,
-        and no model is loaded, before there is need. Raises Refused(ConfigError).
+        and no model is loaded, before there is need. With `untouched`, reading leaves every byte of the store as
+        it is: Chroma, which writes whenever it opens, gets a private copy. Raises Refused(ConfigError).
         """
         name = embedder if isinstance(embedder, str) else None
         world = wiring.environ() if environ is None else environ
@@ -87,7 +91,12 @@ class Index:
             resolve(world, corpus=corpus, store=store, collection=collection, embedder=name, excludes=exclude)
         )
         given = None if isinstance(embedder, str) else embedder
-        return cls(wiring.assemble(settings, embedder=given, progress=progress), policy)
+        return cls(wiring.assemble(settings, embedder=given, progress=progress, untouched=untouched), policy)
+
+    @classmethod
+    def of(cls, settings: Settings, *, untouched: bool = False) -> Self:
+        """An index by settings that were resolved before. Raises Refused(ConfigError)."""
+        return cls(wiring.assemble(settings, untouched=untouched))
 
     @property
     def store(self) -> Path:
@@ -129,7 +138,30 @@ class Index:
 
         query = _value(parse_query(text, k, doc_class))
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
-            return _value(search(self._at_desk(), snapshot, query))
+            return _value(search(self._at_desk(snapshot), snapshot, query))
+
+    def check(self) -> None:
+        """Raise what a search would raise, as far as the record alone can tell; nothing heavy is loaded."""
+        from rag_mcp.effects.retrieve import admit
+
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            _value(admit(self._at_desk(snapshot), snapshot))
+
+    def warm(self) -> None:
+        """Load what a search needs, so that the next one is as quick as those after it. Raises Refused."""
+        _value(embedded_query(self._parts.embedder, "ready"))
+        self.search("ready", 1)
+
+    def read(self, source: str, lines: tuple[int, int] | None = None) -> str:
+        """The text of a document that the index knows, as it is in the corpus now, or some of its lines.
+
+        `lines` are the first and the last, from 1. Raises Refused (SourceUnavailable, StoreMissing, EmptyStore,
+        StoreUnreachable).
+        """
+        from rag_mcp.effects.source import read_source
+
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            return _value(read_source(self._at_desk(snapshot).corpus, snapshot, source, lines))
 
     def verify(self) -> "Verdict":
         """Check record, index and corpus against each other; nothing is changed. Raises Refused."""
@@ -181,9 +213,9 @@ class Index:
 
     def close(self) -> None:
         """Release files and memory; idempotent."""
-        self._reader.close()
         if self._desk:
             self._desk.held.turn_to(None)
+        self._parts.index.close()
 
     def __enter__(self) -> Self:
         """Use as a context manager."""
@@ -244,21 +276,24 @@ class Index:
                 known = None  # an ingest would begin a new record
             yield known
 
-    def _at_desk(self) -> "Desk":
+    def _at_desk(self, snapshot: "SqliteSnapshot") -> "Desk":
+        """Where searches are carried out; made anew when the store was made anew by another embedder."""
         from rag_mcp.effects.retrieve import Desk
         from rag_mcp.pure.stages import SearchPolicy
 
-        parts = self._parts
-        if self._desk is None:
+        with self._turn:
+            pointer = snapshot.pointer()
+            if self._desk is not None and wiring.follows(self._parts, pointer):
+                return self._desk
+            parts = self._parts = wiring.reassembled(self._parts, pointer)
             if parts.corpus is None:
-                parts = self._parts = evolve(parts, corpus=wiring.recorded_corpus(parts.settings))
-            corpus = parts.corpus
-            if corpus is None:
                 raise Refused(errors.EmptyStore(str(self.store)))
+            if self._desk is not None:
+                self._desk.held.turn_to(None)
             self._desk = Desk(
-                corpus, parts.index, parts.embedder, wiring.scan, self._policy or SearchPolicy(), str(self.store)
+                parts.corpus, parts.index, parts.embedder, wiring.scan, self._policy or SearchPolicy(), str(self.store)
             )
-        return self._desk
+            return self._desk
 
 
 def _value(result: Result[T, errors.Failure]) -> T:

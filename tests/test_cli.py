@@ -107,7 +107,7 @@ def test_failures_are_one_sentence_and_a_code(tmp_path: Path, corpus: Path) -> N
         "results": [],
     }
     mismatch = rag(tmp_path, "query", "x", "--db", "s", "--embedder", "default", code=1).stderr
-    assert "the store was embedded by hash" in mismatch
+    assert "the store was embedded by 'hash' (384 dimensions)" in mismatch
     assert "rag-mcp ingest" in mismatch
     assert list(tmp_path.glob("none")) == []
 

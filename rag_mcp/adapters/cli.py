@@ -41,16 +41,24 @@ def verb(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.pass_context
     @functools.wraps(function)
     def run(context: click.Context, /, **given: Any) -> None:
-        before: dict[str, Any] = context.obj or {}
-        merged = {name: given.get(name) if given.get(name) is not None else before.get(name) for name in given}
+        options = merged(context, given)
         from rag_mcp.adapters import commands
 
-        context.exit(commands.guarded(function.__name__, merged))
+        context.exit(commands.guarded(function.__name__, options))
 
     return run
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def merged(context: click.Context, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of a verb, with those given before it where it was given none."""
+    before: dict[str, Any] = context.obj or {}
+    return {name: value if value is not None else before.get(name) for name, value in given.items()}
+
+
+@click.group(
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(rag_mcp.__version__, prog_name="rag-mcp")
 @shared_options
 @click.pass_context
@@ -62,8 +70,20 @@ def cli(context: click.Context, /, **options: Any) -> None:
     rag-mcp ingest notes --plan           what would be done, and why
     rag-mcp ingest notes
     rag-mcp query "how do I ...?" --corpus notes
+    rag-mcp install claude-code --corpus notes    let an agent ask
+
+    Without a command it is the MCP server, as with serve: RAG_MCP_CORPUS_ROOT names the corpus.
     """
     context.obj = options
+    if context.invoked_subcommand is None:
+        served(options)
+
+
+def served(options: dict[str, Any]) -> NoReturn:
+    """Become the server, without what only the commands need: a client is waiting for the handshake."""
+    from rag_mcp.adapters import serving
+
+    serving.run(options)
 
 
 @cli.command(short_help="Bring the store up to date with a folder.")
@@ -118,6 +138,43 @@ def verify() -> None:
 @verb
 def stats() -> None:
     """Count files, passages, vectors and bytes."""
+
+
+@cli.command(short_help="Be the MCP server.")
+@click.option("--corpus", metavar="ROOT", help="The folder whose files may be shown. [env RAG_MCP_CORPUS_ROOT]")
+@click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="With http: where to listen.", show_default=True)
+@click.option("--port", default=8765, type=click.IntRange(1, 65535), help="With http.", show_default=True)
+@click.option(
+    "--allow-host", multiple=True, metavar="NAME", help="With http: a host name that clients use. Repeatable."
+)
+@shared_options
+@click.pass_context
+def serve(context: click.Context, /, **given: Any) -> None:
+    """Serve search_knowledge to an MCP client: over standard input and output, or over HTTP on this machine.
+
+    Reads only: neither corpus nor store is changed by a byte. Another address than this machine's own needs a
+    token in RAG_MCP_HTTP_TOKEN (sent by clients as a bearer token) and --allow-host.
+    """
+    served(merged(context, given))
+
+
+@cli.command(short_help="Register the server with a client.")
+@click.argument(
+    "client", metavar="CLIENT", type=click.Choice(["claude-code", "claude-desktop", "cursor", "vscode", "codex"])
+)
+@click.option("--corpus", metavar="ROOT", help="The folder to be served. [env RAG_MCP_CORPUS_ROOT]")
+@click.option("--name", default="rag", metavar="NAME", help="What the client calls it.", show_default=True)
+@click.option("--file", type=click.Path(), help="The client's file, where it is not at its usual place.")
+@click.option("--print", "print_only", is_flag=True, help="Show what would be written, and stop.")
+@verb
+def install() -> None:
+    """Put this server into the file in which CLIENT lists its servers.
+
+    claude-code and vscode: of the current folder; claude-desktop, cursor and codex: of the user. Whatever else
+    the file holds stays as it is, and a copy of it is kept beside it. A file that is not plain JSON, or TOML for
+    codex, is left alone, and the entry is shown.
+    """
 
 
 @cli.command(short_help="Show it all on a bundled corpus.")

@@ -185,6 +185,13 @@ def stats(options: Options) -> int:
     return summary.DONE
 
 
+def install(options: Options) -> int:
+    """Register with a client."""
+    from rag_mcp.adapters.registering import run
+
+    return run(options)
+
+
 def demo(options: Options) -> int:
     """Show it all."""
     from rag_mcp.adapters.demo import run
@@ -207,5 +214,6 @@ VERBS: Mapping[str, Callable[[Options], int]] = {
     "query": query,
     "verify": verify,
     "stats": stats,
+    "install": install,
     "demo": demo,
 }

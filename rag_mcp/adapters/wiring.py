@@ -4,8 +4,9 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
 from rag_mcp.adapters.lock import WriterLock
@@ -20,6 +21,9 @@ from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, Record
 from rag_mcp.pure.errors import ConfigError, EmbedderFailed
 from rag_mcp.pure.identity import Labelling, RunIdentity
 
+if TYPE_CHECKING:
+    from rag_mcp.adapters.stores.chroma import ChromaIndex
+
 
 def no_checkpoint(name: str) -> None:
     """The checkpoint of an ordinary run."""
@@ -27,7 +31,10 @@ def no_checkpoint(name: str) -> None:
 
 @frozen
 class Parts:
-    """What one store works with. `embedder` and `index` are made of settings, or given."""
+    """What one store works with. `embedder` and `index` are made of settings, or given.
+
+    `chosen`: the embedder was named or given, and is kept whatever the store was made by.
+    """
 
     settings: Settings
     corpus: CorpusFolder | None
@@ -36,6 +43,8 @@ class Parts:
     labelling: Labelling = Labelling()
     progress: Progress = field(factory=Silence)
     checkpoint: Checkpoint = no_checkpoint
+    chosen: bool = True
+    untouched: bool = False
 
     @property
     def folder(self) -> Path:
@@ -88,41 +97,66 @@ def assemble(
     labelling: Labelling | None = None,
     progress: Progress | None = None,
     checkpoint: Checkpoint = no_checkpoint,
+    untouched: bool = False,
 ) -> Parts:
     """Parts for these settings. Without an embedder named, the one the store was made by, else the default.
 
     Raises Refused for a setting that means nothing. Looks at the store, creates nothing, loads nothing heavy.
     """
-    from rag_mcp.adapters.stores.chroma import ChromaIndex
-
     pointer = stored_pointer(settings.folder)
     maker = embedder or make_embedder(settings, pointer)
-    try:
-        dim = maker.identity.dim
-    except EmbedderFault as fault:
-        raise Refused(EmbedderFailed(settings.embedder or "", str(fault))) from fault
     root = settings.corpus or (Path(pointer.root) if pointer else None)
     return Parts(
         settings=settings,
         corpus=corpus_folder(settings, root) if root else None,
         embedder=maker,
-        index=ChromaIndex(str(settings.folder / "index"), dim),
+        index=make_index(settings, maker, untouched=untouched),
         labelling=labelling or Labelling(),
         progress=progress or Silence(),
         checkpoint=checkpoint,
+        chosen=embedder is not None or settings.embedder is not None,
+        untouched=untouched,
+    )
+
+
+def make_index(settings: Settings, embedder: Embedder, *, untouched: bool) -> "ChromaIndex":
+    """The index of vectors such as this embedder makes."""
+    from rag_mcp.adapters.stores.chroma import ChromaIndex
+    from rag_mcp.adapters.stores.private_copies import PrivateCopies
+
+    try:
+        dim = embedder.identity.dim
+    except EmbedderFault as fault:
+        raise Refused(EmbedderFailed(settings.embedder or "", str(fault))) from fault
+    return ChromaIndex(str(settings.folder / "index"), dim, PrivateCopies() if untouched else None)
+
+
+def follows(parts: Parts, pointer: Pointer | None) -> bool:
+    """True when these parts can search what the pointer names, or were told to keep their embedder."""
+    return parts.chosen or pointer is None or parts.embedder.identity.fingerprint == pointer.embedder.fingerprint
+
+
+def reassembled(parts: Parts, pointer: Pointer | None) -> Parts:
+    """The parts, with the corpus that the store was made from where none was named, and the embedder it was made by."""
+    if pointer is None:
+        return parts
+    corpus = parts.corpus or corpus_folder(parts.settings, Path(pointer.root))
+    if follows(parts, pointer):
+        return evolve(parts, corpus=corpus)
+    parts.index.close()
+    maker = make_embedder(parts.settings, pointer)
+    return evolve(
+        parts, corpus=corpus, embedder=maker, index=make_index(parts.settings, maker, untouched=parts.untouched)
     )
 
 
 def stored_pointer(folder: Path) -> Pointer | None:
     """What the record in a folder points to; None when it cannot say."""
-    reader = SqliteReader(folder)
     try:
-        with reader.snapshot() as snapshot:
+        with SqliteReader(folder).snapshot() as snapshot:
             return snapshot.pointer()
     except (OSError, RecordDamaged, RecordForeign, RecordUnavailable):
         return None
-    finally:
-        reader.close()
 
 
 def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
@@ -148,12 +182,6 @@ def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:
     from rag_mcp.adapters.stores.exact import ExactScan
 
     return ExactScan(pairs)
-
-
-def recorded_corpus(settings: Settings) -> CorpusFolder | None:
-    """The corpus that the store was made from."""
-    pointer = stored_pointer(settings.folder)
-    return corpus_folder(settings, Path(pointer.root)) if pointer else None
 
 
 def corpus_folder(settings: Settings, root: Path) -> CorpusFolder:

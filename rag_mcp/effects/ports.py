@@ -130,6 +130,9 @@ class VectorIndex(Protocol):
     def open(self, folder: str, evidence: str) -> Result[OpenIndex, str]:
         """Open for reading if the evidence still agrees."""
 
+    def close(self) -> None:
+        """Remove what reading made outside the tree; idempotent."""
+
 
 class Exact(Protocol):
     """All vectors of one snapshot in memory, scanned without approximation."""

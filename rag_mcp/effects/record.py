@@ -147,9 +147,6 @@ class Record(Known, Protocol):
 class Snapshot(Known, Protocol):
     """A consistent view for one request."""
 
-    def passing(self, doc_class: str | None) -> int:
-        """Number of distinct vectors with a row of the class (None: any)."""
-
     def passing_rids(self, doc_class: str | None) -> Sequence[str]:
         """The distinct vectors with a row of the class (None: any), sorted."""
 

@@ -29,12 +29,13 @@ SearchFailure = EmptyStore | EmbedderMismatch | EmbedderFailed
 
 @define
 class Held:
-    """What a long-lived reader keeps between searches, for one commit: an open index, the vectors in memory."""
+    """What a long-lived reader keeps for one commit: an open index, all vectors in memory, those of each class."""
 
     token: str | None = None
     opened: OpenIndex | None = None
     refused: str | None = None
     exact: Exact | None = None
+    passing: dict[str, Sequence[str]] = field(factory=dict)
     lock: threading.RLock = field(factory=threading.RLock)
 
     def turn_to(self, token: str | None) -> None:
@@ -43,7 +44,7 @@ class Held:
             if self.token != token:
                 if self.opened:
                     self.opened.close()
-                self.token, self.opened, self.refused, self.exact = token, None, None, None
+                self.token, self.opened, self.refused, self.exact, self.passing = token, None, None, None, {}
 
 
 @frozen
@@ -61,19 +62,31 @@ class Desk:
 
 def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, SearchFailure]:
     """The answer from this snapshot."""
+    match admit(desk, snapshot):
+        case Success(pointer):
+            return embedded_query(desk.embedder, query.text).map(
+                lambda vector: _answer(desk, snapshot, pointer, query, vector)
+            )
+        case Failure(refused):
+            return Failure(refused)
+        case _ as never:
+            raise AssertionError(never)
+
+
+def admit(desk: Desk, snapshot: Snapshot) -> Result[Pointer, EmptyStore | EmbedderMismatch]:
+    """What is current, if this desk can search it; told from the record alone, nothing heavy is loaded."""
     pointer = snapshot.pointer()
     if pointer is None or pointer.vectors == 0:
         return Failure(EmptyStore(desk.store))
-    if pointer.embedder.fingerprint != desk.embedder.identity.fingerprint:
-        return Failure(EmbedderMismatch(pointer.embedder.name, desk.embedder.identity.name))
-    match embedded_query(desk.embedder, query.text):
-        case Success(vector):
-            desk.held.turn_to(pointer.token)
-            return Success(_Search(desk, snapshot, pointer, query, vector).answer())
-        case Failure(failed):
-            return Failure(failed)
-        case _ as never:
-            raise AssertionError(never)
+    stored, given = pointer.embedder, desk.embedder.identity
+    if stored.fingerprint != given.fingerprint:
+        return Failure(EmbedderMismatch(stored.name, stored.dim, given.name, given.dim))
+    return Success(pointer)
+
+
+def _answer(desk: Desk, snapshot: Snapshot, pointer: Pointer, query: Query, vector: bytes) -> Answer:
+    desk.held.turn_to(pointer.token)
+    return _Search(desk, snapshot, pointer, query, vector).answer()
 
 
 class FileNow:
@@ -121,7 +134,8 @@ class _Search:
         hits: list[Hit] = []
         heard: Heard | None = None
         total = self.pointer.vectors
-        allowed = self.snapshot.passing(self.query.doc_class)
+        passing = self._passing()
+        allowed = total if passing is None else len(passing)
         while not isinstance(step := self._step(total, allowed, heard), Enough):
             found = self._ask(step)
             hits = self._hits([rid for rid, _ in found])
@@ -144,15 +158,26 @@ class _Search:
         return self._exact(step.n)
 
     def _exact(self, n: int) -> Sequence[tuple[str, float]]:
-        held, doc_class = self.desk.held, self.query.doc_class
+        held = self.desk.held
         with held.lock:
             exact = held.exact if held.token == self.pointer.token else None
             if exact is None:
                 exact = self.desk.scan(self.snapshot.vectors(None))
                 if held.token == self.pointer.token:
                     held.exact = exact
-        allowed = None if doc_class is None else self.snapshot.passing_rids(doc_class)
-        return exact.query(self.vector, n, allowed)
+        return exact.query(self.vector, n, self._passing())
+
+    def _passing(self) -> Sequence[str] | None:
+        """The vectors with a row that passes the filter; None where there is no filter."""
+        held, doc_class = self.desk.held, self.query.doc_class
+        if doc_class is None:
+            return None
+        with held.lock:
+            if held.token != self.pointer.token:
+                return self.snapshot.passing_rids(doc_class)
+            if doc_class not in held.passing:
+                held.passing[doc_class] = self.snapshot.passing_rids(doc_class)
+            return held.passing[doc_class]
 
     def _opened(self) -> OpenIndex | None:
         held, pointer = self.desk.held, self.pointer

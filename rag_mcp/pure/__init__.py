@@ -17,6 +17,7 @@ From bytes to chunks
     boundaries    where a sequence of pieces is cut, by the text around the cut
     chunking      blocks into passages under a token budget
     classify      note or hand-over
+    signals       marks and orders in a passage that try to be more than data
     documents     the four above, in order: bytes in, Document out
 
 Decisions
@@ -33,5 +34,8 @@ For people and programs
     statistics    what a store holds
     render        lines of text
     wire          the shapes that programs read
+    advice        what to do about a failure
+    reply         what the server's tool answers, within its budget
     codec         JSON both ways, strict
+    registration  a server's entry in a client's file
 """

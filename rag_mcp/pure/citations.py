@@ -4,9 +4,12 @@ Order is (-score, path, ordinal), on the exact score; rounding to four decimals 
 that order is the citation, other places of the same content stand in `also_in`.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, frozen
+
+from rag_mcp.pure.signals import signals
 
 
 @frozen
@@ -40,7 +43,7 @@ class Place:
 
 @frozen
 class Citation:
-    """Where a passage stands. `content_hash` is its content key; `stale` when the file no longer holds it there."""
+    """Where a passage stands. `content_hash` is that of its text; `stale` when the file no longer holds it there."""
 
     source: str
     heading: str | None
@@ -55,11 +58,15 @@ class Citation:
 
 @frozen
 class Hit:
-    """A passage, where it stands, and its score: cosine similarity, floored at 0, rounded to 4 decimals."""
+    """A passage, where it stands, and its score: cosine similarity, floored at 0, rounded to 4 decimals.
+
+    `signals` are those of `pure.signals` in text, headings and path. The text itself is never altered.
+    """
 
     text: str
     citation: Citation
     score: float
+    signals: tuple[str, ...] = ()
 
 
 @frozen
@@ -98,10 +105,16 @@ def cite(score: float, rows: Sequence[Row]) -> Hit:
         heading_path=first.heading_path,
         start_line=first.start_line,
         end_line=first.end_line,
-        content_hash=first.key,
+        content_hash=content_hash(first.text),
         also_in=places,
     )
-    return Hit(first.text, citation, round(max(0.0, score), 4))
+    seen = signals(text=first.text, heading="\n".join(first.heading_path), source=first.source)
+    return Hit(first.text, citation, round(max(0.0, score), 4), seen)
+
+
+def content_hash(text: str) -> str:
+    """`sha256:` and the hexadecimal SHA-256 of the passage in UTF-8, so that anybody can compute it."""
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def marked_stale(hit: Hit) -> Hit:

@@ -94,17 +94,46 @@ class CorpusMissing:
 class EmbedderMismatch:
     """The store was embedded by something else; vectors of two embedders cannot be compared."""
 
-    type: ClassVar[str] = "embedder_mismatch"
+    type: ClassVar[str] = "identity_mismatch"
     stored: str
+    stored_dim: int
     given: str
+    given_dim: int
 
     @property
     def message(self) -> str:
         """The sentence."""
         return (
-            f"the store was embedded by {self.stored}, this reader has {self.given}; use --embedder of that name,"
-            " or embed the store anew with: rag-mcp ingest CORPUS --embedder of yours"
+            f"the store was embedded by {self.stored!r} ({self.stored_dim} dimensions), this reader has {self.given!r}"
+            f" ({self.given_dim}); use --embedder {self.stored} or RAG_MCP_EMBEDDER={self.stored}, or embed the store"
+            f" anew with: rag-mcp ingest CORPUS --embedder {self.given}"
         )
+
+
+@frozen
+class WarmingUp:
+    """The server has not finished loading what it searches with."""
+
+    type: ClassVar[str] = "warming_up"
+    waited: int
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"the search is still being loaded, {self.waited} seconds after it was asked for; repeat the same call"
+
+
+@frozen
+class SourceUnavailable:
+    """A document that is not in the index, or not there any more; which of the two is not said."""
+
+    type: ClassVar[str] = "source_unavailable"
+    source: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"{self.source!r} is not a document of this index, or cannot be read now"
 
 
 @frozen
@@ -210,6 +239,8 @@ Failure = (
     | CorpusMissing
     | EmbedderMismatch
     | EmbedderFailed
+    | WarmingUp
+    | SourceUnavailable
     | WriterBusy
     | PruneRefused
     | PlanMoved

@@ -1,6 +1,7 @@
 """From what a caller sent to a question that is in bounds, or to the reason why not.
 
-`k` is never refused: what reads as a finite number is cut to an integer and clamped to [1, 20]; all else is 5.
+`k` is never refused: what reads as a number is cut to an integer and clamped to [1, 20], infinity included; all else
+is 5.
 """
 
 import math
@@ -25,7 +26,7 @@ class Query:
 
 
 def clamp_k(value: object) -> int:
-    """Any value at all to a number of passages: 7.9 and "7" are 7; True, NaN and infinity are no numbers, so 5."""
+    """Any value at all to a number of passages: 7.9 and "7" are 7, infinity is 20; True and NaN give 5."""
     if isinstance(value, str):
         try:
             value = float(value)
@@ -33,7 +34,7 @@ def clamp_k(value: object) -> int:
             return DEFAULT_K
     if isinstance(value, bool) or not isinstance(value, int | float):
         return DEFAULT_K
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float) and math.isnan(value):
         return DEFAULT_K
     return int(min(max(value, 1), MAX_K))
 

@@ -30,7 +30,8 @@ def hit_shape(hit: Hit) -> dict[str, Any]:
     citation = asdict(hit.citation, recurse=True)
     citation["heading_path"] = list(hit.citation.heading_path)
     citation["also_in"] = [asdict(place) for place in hit.citation.also_in]
-    return {"text": hit.text, "citation": citation, "score": hit.score}
+    shape: dict[str, Any] = {"text": hit.text, "citation": citation, "score": hit.score}
+    return {**shape, "signals": list(hit.signals)} if hit.signals else shape
 
 
 def refusal_shape(failure: Failure, k: int | None = None) -> dict[str, Any]:

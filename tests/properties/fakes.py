@@ -104,6 +104,9 @@ class FolderIndex:
             return Failure(f"the index {folder} is not what the last ingest left")
         return Success(_OpenFolder({rid: bytes.fromhex(value) for rid, value in self.content(folder).items()}))
 
+    def close(self) -> None:
+        pass
+
 
 @define
 class _OpenFolder:

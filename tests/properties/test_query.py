@@ -68,8 +68,9 @@ K = [
     (1, 1), (5, 5), (20, 20), (0, 1), (-3, 1), (-1, 1), (21, 20), (1000, 20), (1_000_000_000, 20), (10**400, 20),
     (-(10**400), 1), (5.0, 5), (5.7, 5), (7.9, 7), (0.5, 1), (-0.0, 1), (20.9, 20), (1e300, 20),
     ("5", 5), (" 7 ", 7), ("5.7", 5), ("0", 1), ("1e3", 20),
-    (math.inf, DEFAULT_K), (-math.inf, DEFAULT_K), (math.nan, DEFAULT_K), ("inf", DEFAULT_K), ("nan", DEFAULT_K),
-    ("1e999", DEFAULT_K), (True, DEFAULT_K), (False, DEFAULT_K), (None, DEFAULT_K), ([], DEFAULT_K), ([3], DEFAULT_K),
+    (math.inf, 20), (-math.inf, 1), ("inf", 20), ("1e999", 20), ("-1e999", 1),
+    (math.nan, DEFAULT_K), ("nan", DEFAULT_K),
+    (True, DEFAULT_K), (False, DEFAULT_K), (None, DEFAULT_K), ([], DEFAULT_K), ([3], DEFAULT_K),
     ({}, DEFAULT_K), ("", DEFAULT_K), ("five", DEFAULT_K), (b"5", DEFAULT_K), (5j, DEFAULT_K), (Hostile(), DEFAULT_K),
     (Fraction(7, 2), DEFAULT_K),
 ]  # fmt: skip

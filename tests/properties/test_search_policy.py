@@ -6,7 +6,7 @@ from attrs import evolve
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag_mcp.pure.citations import Row, cite, marked_stale, passages
+from rag_mcp.pure.citations import Row, cite, content_hash, marked_stale, passages
 from rag_mcp.pure.query import Query
 from rag_mcp.pure.stages import Ask, Enough, Heard, Scan, SearchPolicy, Step, next_step, without_index
 
@@ -131,7 +131,7 @@ def test_the_first_place_is_cited_and_the_others_stand_in_also_in(
         cited = [(hit.citation.source, hit.citation.chunk_index)]
         cited += [(place.source, place.chunk_index) for place in hit.citation.also_in]
         assert cited == [(row.source, row.ordinal) for row in group]
-        assert (hit.text, hit.citation.content_hash) == (group[0].text, group[0].key)
+        assert (hit.text, hit.citation.content_hash) == (group[0].text, content_hash(group[0].text))
         assert hit.score == max(0.0, round(score, 4)) and 0 <= hit.score <= 1
         assert not hit.citation.stale
         assert marked_stale(hit) == evolve(hit, citation=evolve(hit.citation, stale=True))

@@ -1,74 +1,39 @@
-"""The reader's record: consistent snapshots, nothing created, nothing written."""
+"""The reader's record: consistent snapshots, nothing created, nothing written.
+
+A connection lives as long as its snapshot. Between two of them nothing is open, so a reader that lives for weeks
+keeps no file beside the record, no lock and no memory, and a record that was replaced is simply the one it opens.
+"""
 
 import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads
-from rag_mcp.adapters.record.schema import FILE_NAME, connect_reader, translated
+from rag_mcp.adapters.record.schema import connect_reader, translated
 
 if TYPE_CHECKING:
     from rag_mcp.pure.citations import Row
 
 
 class SqliteReader:
-    """One store's record, open for reading; a connection for each thread.
-
-    A record file that was replaced or removed under an open connection is noticed at the next snapshot.
-    """
+    """One store's record, open for reading; safe to use from several threads."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._local = threading.local()
-        self._all: list[sqlite3.Connection] = []
-        self._lock = threading.Lock()
 
     @contextmanager
     def snapshot(self) -> Iterator["SqliteSnapshot"]:
         """A consistent view; raises FileNotFoundError when there is no record."""
-        db = self._connection()
-        with translated():
+        with translated(), closing(connect_reader(self._folder)) as db:
             db.execute("begin")
-            try:
-                yield SqliteSnapshot(db)
-            finally:
-                if db.in_transaction:
-                    db.execute("rollback")
-
-    def close(self) -> None:
-        """Close every thread's connection; idempotent."""
-        with self._lock:
-            for db in self._all:
-                db.close()
-            self._all.clear()
-            self._local = threading.local()
-
-    def _connection(self) -> sqlite3.Connection:
-        inode = (self._folder / FILE_NAME).stat().st_ino
-        held = getattr(self._local, "held", None)
-        if held is not None and held[1] == inode:
-            return held[0]  # type: ignore[no-any-return]
-        db = connect_reader(self._folder)
-        with self._lock:
-            if held is not None:
-                held[0].close()
-                self._all.remove(held[0])
-            self._all.append(db)
-        self._local.held = (db, inode)
-        return db
+            yield SqliteSnapshot(db)
 
 
 class SqliteSnapshot(PlanningReads):
     """One request's view. Implements `effects.record.Snapshot`."""
-
-    def passing(self, doc_class: str | None) -> int:
-        """Number of distinct vectors with a row of the class (None: any)."""
-        where, values = ("", []) if doc_class is None else ("where doc_class = ?", [doc_class])
-        return int(self._db.execute(f"select count(distinct rid) from rows {where}", values).fetchone()[0])
 
     def passing_rids(self, doc_class: str | None) -> Sequence[str]:
         """The distinct vectors with a row of the class (None: any), sorted."""

@@ -11,21 +11,27 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.stores import generation_files, generations
 from rag_mcp.adapters.stores.chroma_client import ChromaFault, Collection, faults
+from rag_mcp.adapters.stores.private_copies import PrivateCopies
 from rag_mcp.effects.ports import Checkpoint, IndexBroken, OpenIndex
 
 
 class ChromaIndex:
-    """Implements ports.VectorIndex in `folder`, which the first `write` makes, for vectors of `dim` numbers."""
+    """Implements ports.VectorIndex in `folder`, which the first `write` makes, for vectors of `dim` numbers.
 
-    def __init__(self, folder: str, dim: int) -> None:
+    With `copies`, `open` leaves the tree as it is, to the byte, and needs no leave to write there.
+    """
+
+    def __init__(self, folder: str, dim: int, copies: PrivateCopies | None = None) -> None:
         self._tree = Path(folder).absolute()
         self._dim = dim
+        self._copies = copies
 
     def evidence(self, folder: str) -> str | None:
         """The fingerprint of a finished generation: ids of its parts, sequence numbers, file sizes; or None."""
@@ -81,36 +87,42 @@ class ChromaIndex:
     def open(self, folder: str, evidence: str) -> Result[OpenIndex, str]:
         """Open for reading, unless it is gone, changed, damaged, or where nothing can be written.
 
-        Chroma writes a row into the database whenever it opens it, so a read-only store is not for it.
+        Chroma writes a row into the database whenever it opens it, so without copies a read-only store is not
+        for it.
         """
         path = self._path(folder)
         if path is None:
             return Failure(_no_name(folder))
-        try:
-            lease = generations.hold(path, fcntl.LOCK_SH)
-        except OSError as error:
-            return Failure(f"{folder} cannot be held: {error.strerror}")
-        try:
-            opened = self._open_held(path, evidence, lease)
-        except ChromaFault as fault:
-            os.close(lease)
-            return Failure(str(fault))
-        except BaseException:
-            os.close(lease)
-            raise
-        return Success(opened)
+        with ExitStack() as held:
+            try:
+                held.callback(os.close, generations.hold(path, fcntl.LOCK_SH))
+                return Success(self._open_held(path, evidence, held))
+            except OSError as error:
+                return Failure(f"{folder} cannot be held: {error.strerror}")
+            except ChromaFault as fault:
+                return Failure(str(fault))
 
-    def _open_held(self, path: Path, evidence: str, lease: int) -> "OpenGeneration":
+    def close(self) -> None:
+        """Remove the private copies."""
+        if self._copies:
+            self._copies.close()
+
+    def _open_held(self, path: Path, evidence: str, held: ExitStack) -> "OpenGeneration":
         from rag_mcp.adapters.stores.generation_check import preflight
 
         if generation_files.evidence(path) != evidence:
             raise ChromaFault(f"{path.name} is missing or not what the last run left")
-        if not all(os.access(place, os.W_OK) for place in (path, path / "chroma.sqlite3")):
-            raise ChromaFault(f"{path.name} is read-only, and Chroma opens nothing that it cannot write to")
         if why := preflight(path, self._dim, None, None):
             raise ChromaFault(f"{path.name} is damaged: {why}")
+        place = path
+        if self._copies:
+            place = self._copies.copy(path)
+            held.close()  # the original is needed no longer, and may be swept
+            held.callback(self._copies.remove, place)
+        elif not all(os.access(part, os.W_OK) for part in (path, path / "chroma.sqlite3")):
+            raise ChromaFault(f"{path.name} is read-only, and Chroma opens nothing that it cannot write to")
         with faults(f"Chroma could not open {path.name}"):
-            return OpenGeneration(Collection(path), lease)
+            return OpenGeneration(Collection(place), held.pop_all())
 
     def _path(self, folder: str) -> Path | None:
         """The path of a generation; None where the name is not one, so that no record leads out of the tree."""
@@ -118,11 +130,11 @@ class ChromaIndex:
 
 
 class OpenGeneration:
-    """Implements ports.OpenIndex. Whoever closes it waits for the questions under way."""
+    """Implements ports.OpenIndex. Whoever closes it waits for the questions under way; then `held` is closed too."""
 
-    def __init__(self, records: Collection, lease: int) -> None:
+    def __init__(self, records: Collection, held: ExitStack) -> None:
         self._records: Collection | None = records
-        self._lease = lease
+        self._held = held
         self._users = 0
         self._turn = threading.Condition()
 
@@ -151,7 +163,7 @@ class OpenGeneration:
         except ChromaFault:  # nothing was written that could be lost, and the lease must go
             return
         finally:
-            os.close(self._lease)
+            self._held.close()
 
     def _enter(self) -> Collection:
         with self._turn:

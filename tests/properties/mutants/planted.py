@@ -332,10 +332,10 @@ FAULTS = (
         (RENDER,),
     ),
     Fault(
-        "an infinite k converted",
+        "a k that is no number converted",
         "pure/query.py",
-        "not math.isfinite(value)",
         "math.isnan(value)",
+        "value == math.inf",
         (QUERY,),
     ),
 )

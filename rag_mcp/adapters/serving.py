@@ -1,0 +1,87 @@
+"""`rag-mcp serve`, `rag-mcp`, `python -m rag_mcp`, `python run_server.py`: settings, then the server.
+
+Whoever starts it by name is told at once what is missing; `run_server.py` starts all the same and tells each call.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import click
+from returns.result import Failure, Result
+
+from rag_mcp.adapters.settings import Settings, resolve
+from rag_mcp.pure.errors import ConfigError
+
+HINT = (
+    "rag-mcp: this is the server; it waits for an MCP client on standard input (Ctrl-C ends it)."
+    " The commands: rag-mcp --help"
+)
+
+
+def server_settings(environ: Mapping[str, str], options: Mapping[str, Any]) -> Result[Settings, ConfigError]:
+    """The settings of a server: the corpus, which bounds what may be shown, must be named."""
+    corpus = options.get("corpus") or environ.get("RAG_MCP_CORPUS_ROOT")
+    if not corpus:
+        return Failure(
+            ConfigError(
+                "RAG_MCP_CORPUS_ROOT is not set: it names the folder whose files may be served (or --corpus ROOT)"
+            )
+        )
+    return resolve(
+        environ,
+        corpus=corpus,
+        store=options.get("db"),
+        collection=options.get("collection"),
+        embedder=options.get("embedder"),
+    )
+
+
+def run(options: Mapping[str, Any]) -> NoReturn:
+    """Serve by name; exit code 1 where a setting is missing or means nothing."""
+    settings = server_settings(os.environ, options)
+    if isinstance(settings, Failure):
+        _refuse(settings.failure())
+    corpus = settings.unwrap().corpus
+    if corpus is not None and not corpus.is_dir():
+        click.echo(f"rag-mcp: the corpus {corpus} is not there; every search will say so until it is", err=True)
+    if options.get("transport") == "http":
+        _http(settings, options)
+    if sys.stdin.isatty():
+        click.echo(HINT, err=True)
+    stdio(settings)
+
+
+def stdio(settings: Result[Settings, ConfigError]) -> NoReturn:
+    """Serve standard input and output, whatever the settings are."""
+    _prepare()
+    from rag_mcp.adapters.server.engine import Engine
+    from rag_mcp.adapters.server.stdio import serve
+
+    serve(Engine(settings))
+
+
+def _http(settings: Result[Settings, ConfigError], options: Mapping[str, Any]) -> NoReturn:
+    _prepare()
+    from rag_mcp.adapters.server import http
+    from rag_mcp.adapters.server.engine import Engine
+
+    where = http.place(options["host"], options["port"], options["allow_host"], os.environ)
+    if isinstance(where, Failure):
+        _refuse(where.failure())
+    click.echo(f"rag-mcp: serving {where.unwrap().url} (Ctrl-C ends it)", err=True)
+    http.serve(Engine(settings), where.unwrap())
+
+
+def _prepare() -> None:
+    """Before the SDK is imported: it looks for logging that is set up, and its messages must not carry links."""
+    from rag_mcp.adapters.server import logs
+
+    os.environ["PYDANTIC_ERRORS_INCLUDE_URL"] = "0"
+    logs.begin()
+
+
+def _refuse(failure: ConfigError) -> NoReturn:
+    click.echo(f"rag-mcp: {failure.message}", err=True)
+    raise SystemExit(1)

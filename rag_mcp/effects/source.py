@@ -1,0 +1,35 @@
+"""Reads a document that the index knows, whole or some of its lines, as it is in the corpus now.
+
+A path that was never indexed, one that leads out, one behind a link and one that is gone get the same refusal.
+"""
+
+from returns.result import Failure, Result, Success
+
+from rag_mcp.effects.ports import Corpus
+from rag_mcp.effects.record import Snapshot
+from rag_mcp.pure.blocks import line_starts
+from rag_mcp.pure.documents import decode
+from rag_mcp.pure.errors import SourceUnavailable
+
+
+def read_source(
+    corpus: Corpus, snapshot: Snapshot, source: str, lines: tuple[int, int] | None = None
+) -> Result[str, SourceUnavailable]:
+    """The text, or its lines from the first to the last number given (from 1, both included; cut to what is there)."""
+    refused = SourceUnavailable(source)
+    if any("\ud800" <= char <= "\udfff" for char in source):  # no stored path has one, and no database takes it
+        return Failure(refused)
+    if not snapshot.keys_of([source])[source] or corpus.escapes(source):
+        return Failure(refused)
+    match corpus.read(source):
+        case Success(data):
+            text = decode(source, data).value_or(None)
+            return Failure(refused) if text is None else Success(text if lines is None else _cut(text, *lines))
+        case _:
+            return Failure(refused)
+
+
+def _cut(text: str, first: int, last: int) -> str:
+    starts = (*line_starts(text), len(text))
+    count = len(starts) - 1
+    return text[starts[min(first - 1, count)] : starts[min(last, count)]]
