@@ -1,0 +1,58 @@
+"""Makes a store of very many passages, quickly enough: `python -m benchmarks.many_passages CORPUS STORE PASSAGES`.
+
+The text is made up, the vectors are drawn at random on the unit sphere, and the store says that the default embedder
+made both. So a server searches it with the default embedder, and a question is embedded by the real model. Random
+vectors are the hardest that a graph can be asked: no neighbourhood is better than another.
+"""
+
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rag_mcp import Index
+from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
+
+SECTIONS = 50
+WORDS = (
+    "archive bearing cable damper engine filter gauge hatch inlet jacket keel lantern manifold nozzle outlet piston "
+    "quadrant rudder shaft turbine union valve winch yoke is was must may cannot opens closes holds drives feeds "
+    "before after under above between every no one the a its their slowly daily twice never when because unless"
+).split()
+
+
+class Synthetic(OnnxEmbedder):
+    """The default embedder in all but the vectors of documents, which are random, the same in every run."""
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        super().__init__()
+        self._random = np.random.default_rng(7)
+
+    def embed(self, texts: Sequence[str]) -> Sequence[bytes]:
+        """Points on the unit sphere."""
+        import numpy as np
+
+        points = self._random.standard_normal((len(texts), self.identity.dim))
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        return [point.astype("<f4").tobytes() for point in points]
+
+
+def write(corpus: Path, passages: int) -> None:
+    """Files of SECTIONS sections, each a passage of some 60 words."""
+    chance = random.Random(7)
+    for file in range(-(-passages // SECTIONS)):
+        sections = [
+            f"## Section {number}\n\n{' '.join(chance.choices(WORDS, k=60))}.\n"
+            for number in range(min(SECTIONS, passages - file * SECTIONS))
+        ]
+        place = corpus / f"part{file % 20:02}" / f"page{file:04}.md"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("\n".join(sections))
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), int(sys.argv[3]))
+    with Index.open(sys.argv[1], store=sys.argv[2], embedder=Synthetic()) as index:
+        print(index.ingest().texts_embedded)
