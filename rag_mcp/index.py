@@ -24,7 +24,7 @@ from rag_mcp.adapters import wiring
 from rag_mcp.adapters.lock import held
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import set_aside
-from rag_mcp.adapters.settings import Settings, resolve
+from rag_mcp.adapters.settings import Settings, is_folder, resolve
 from rag_mcp.effects.boundary import Refused, store_faults
 from rag_mcp.effects.embed import embedded_query
 from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
@@ -264,7 +264,7 @@ class Index:
     def _check_corpus(self) -> None:
         """A mistyped corpus must not even leave an empty store behind."""
         corpus = self._parts.corpus
-        if corpus is not None and not Path(corpus.root).is_dir():
+        if corpus is not None and not is_folder(Path(corpus.root)):
             raise Refused(errors.CorpusMissing(corpus.root, "no such folder"))
 
     @contextmanager

@@ -302,8 +302,10 @@ def test_a_corpus_and_a_store_that_cannot_be_written_are_served(tmp_path: Path, 
     other = 65534 if os.geteuid() == 0 else None  # nothing is read-only for root
     if other:
         os.chown(home, other, other)
-        for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-            folder.chmod(0o755)
+        for folder in tmp_path.parents:
+            if folder.name.startswith(("pytest-", "popen-")):
+                folder.chmod(0o755)
+        tmp_path.chmod(0o755)
     try:
         with serving(home, user=other, **settings(tmp_path)) as server:
             server.shake_hands()
@@ -315,6 +317,30 @@ def test_a_corpus_and_a_store_that_cannot_be_written_are_served(tmp_path: Path, 
             path.chmod(0o755)
     assert server.stderr == b""
     assert bytes_of(corpus, store) == before
+
+
+def test_a_corpus_behind_a_closed_folder_is_said_and_no_traceback(tmp_path: Path, corpus: Path, store: Path) -> None:
+    home, other = tmp_path / "home", 65534 if os.geteuid() == 0 else None
+    home.mkdir()
+    home.chmod(0o777)
+    for folder in tmp_path.parents:
+        if folder.name.startswith(("pytest-", "popen-")):
+            folder.chmod(0o755)
+    tmp_path.chmod(0o755)
+    (tmp_path / "closed").mkdir()
+    corpus.rename(tmp_path / "closed" / "notes")
+    (tmp_path / "closed").chmod(0)
+    try:
+        named = settings(tmp_path, RAG_MCP_CORPUS_ROOT=str(tmp_path / "closed" / "notes"))
+        with serving(home, user=other, **named) as server:
+            server.shake_hands()
+            refused(server.found(2, query="valve"), "config_error")
+            assert server.end() == 0
+        with serving(home, "-m", "rag_mcp", "ingest", str(tmp_path / "closed" / "notes"), user=other) as command:
+            assert command.gone() == 1
+        assert b"closed/notes" in server.stderr and b"Traceback" not in server.stderr + command.stderr
+    finally:
+        (tmp_path / "closed").chmod(0o755)
 
 
 def test_cited_documents_are_read_whole_and_by_lines_and_nothing_else_is(

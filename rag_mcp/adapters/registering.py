@@ -16,7 +16,7 @@ from returns.result import Failure, Success
 
 from rag_mcp.adapters import clients
 from rag_mcp.adapters.commands import print_json
-from rag_mcp.adapters.settings import DEFAULT_COLLECTION, Settings, resolve
+from rag_mcp.adapters.settings import DEFAULT_COLLECTION, Settings, is_folder, resolve
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure import summary
 from rag_mcp.pure.errors import ConfigError
@@ -59,7 +59,7 @@ def _settings(options: Mapping[str, Any]) -> tuple[Settings, Path]:
             if settings.corpus is None:
                 raise Refused(ConfigError("no folder was named: give --corpus ROOT, or set RAG_MCP_CORPUS_ROOT"))
             corpus = _absolute(settings.corpus)
-            if not corpus.is_dir():
+            if not is_folder(corpus):
                 raise Refused(ConfigError(f"the corpus {corpus} is not a folder; nothing was registered"))
             return settings, corpus
         case Failure(wrong):
@@ -128,7 +128,7 @@ def _tell(draft: clients.Draft, backup: Path | None, client: Client, name: str) 
 
 def _next(draft: clients.Draft, client: Client, settings: Settings, corpus: Path) -> None:
     """What is left to do."""
-    if not settings.folder.is_dir():
+    if not is_folder(settings.folder):
         words = ["rag-mcp", "ingest", str(corpus), "--db", str(_absolute(settings.store))]
         if settings.collection != DEFAULT_COLLECTION:
             words += ["--collection", settings.collection]

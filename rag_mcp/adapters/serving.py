@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 from returns.result import Failure, Result
 
-from rag_mcp.adapters.settings import Settings, resolve
+from rag_mcp.adapters.settings import Settings, is_folder, resolve
 from rag_mcp.pure.errors import ConfigError
 
 HINT = (
@@ -44,8 +44,8 @@ def run(options: Mapping[str, Any]) -> NoReturn:
     if isinstance(settings, Failure):
         _refuse(settings.failure())
     corpus = settings.unwrap().corpus
-    if corpus is not None and not corpus.is_dir():
-        click.echo(f"rag-mcp: the corpus {corpus} is not there; every search will say so until it is", err=True)
+    if corpus is not None and not is_folder(corpus):
+        click.echo(f"rag-mcp: the corpus {corpus} cannot be seen; every search will say so until it can", err=True)
     if options.get("transport") == "http":
         _http(settings, options)
     if sys.stdin.isatty():

@@ -77,6 +77,14 @@ def resolve(
     )
 
 
+def is_folder(path: Path) -> bool:
+    """True for a folder that can be seen; False also where one on the way to it may not be looked into."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def default_store(corpus: Path) -> Path:
     """The folder in the user's data directory that belongs to this corpus, by its real path."""
     from platformdirs import user_data_path

@@ -19,7 +19,7 @@ import anyio
 from anyio import to_thread
 from returns.result import Failure, Result, Success
 
-from rag_mcp.adapters.settings import Settings
+from rag_mcp.adapters.settings import Settings, is_folder
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure import reply
 from rag_mcp.pure.errors import ConfigError, StoreUnreachable, WarmingUp
@@ -111,8 +111,8 @@ class Engine:
         settings = self._settings.unwrap() if isinstance(self._settings, Success) else None
         if settings is None:
             raise Refused(self._settings.failure())
-        if settings.corpus is not None and not settings.corpus.is_dir():
-            raise Refused(ConfigError(f"RAG_MCP_CORPUS_ROOT names {settings.corpus}, and there is no such folder"))
+        if settings.corpus is not None and not is_folder(settings.corpus):
+            raise Refused(ConfigError(f"RAG_MCP_CORPUS_ROOT names {settings.corpus}, where no folder can be seen"))
         from rag_mcp.index import Index
 
         with self._opening:
