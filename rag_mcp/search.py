@@ -49,4 +49,12 @@ def _answered(
     except Refused as refused:
         return refusal_shape(refused.failure, clamp_k(k))
     except Exception as error:
-        return refusal_shape(StoreUnreachable(str(store), f"{type(error).__name__}: {error}"), clamp_k(k))
+        return refusal_shape(StoreUnreachable(_said(store), f"{type(error).__name__}: {_said(error)}"), clamp_k(k))
+
+
+def _said(value: object) -> str:
+    """The value as text; its type where it will not be text."""
+    try:
+        return str(value)
+    except Exception:
+        return type(value).__name__
