@@ -70,8 +70,8 @@ def _http(settings: Result[Settings, ConfigError], options: Mapping[str, Any]) -
     where = http.place(options["host"], options["port"], options["allow_host"], os.environ)
     if isinstance(where, Failure):
         _refuse(where.failure())
-    click.echo(f"rag-mcp: serving {where.unwrap().url} (Ctrl-C ends it)", err=True)
-    http.serve(Engine(settings), where.unwrap())
+    place = where.unwrap()
+    http.serve(Engine(settings), place, lambda: click.echo(f"rag-mcp: serving {place.url} (Ctrl-C ends it)", err=True))
 
 
 def _prepare() -> None:

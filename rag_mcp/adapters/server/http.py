@@ -8,7 +8,7 @@ body, calls at once    4 MiB (413), CALLS (503)
 
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -82,9 +82,15 @@ def place(host: str, port: int, hosts: Sequence[str], environ: Mapping[str, str]
     return Success(Place(host, port, tuple(hosts), token.encode("utf-8", "surrogateescape") if token else None))
 
 
-def serve(engine: Engine, where: Place) -> NoReturn:
-    """Serve until a signal comes; SIGINT and SIGTERM end it within two seconds."""
+def serve(engine: Engine, where: Place, listening: Callable[[], None]) -> NoReturn:
+    """Serve until a signal comes, two seconds for what is under way; calls `listening` once it does."""
     import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                listening()
 
     config = uvicorn.Config(
         web_app(engine, where),
@@ -95,11 +101,15 @@ def serve(engine: Engine, where: Place) -> NoReturn:
         limit_concurrency=CALLS,
         timeout_graceful_shutdown=2,
     )
+    code = 0
     try:
-        uvicorn.Server(config).run()
-    finally:
-        engine.close()
-    raise SystemExit(0)
+        Server(config).run()
+    except KeyboardInterrupt:
+        code = 130
+    except SystemExit as ended:  # its own codes say what went wrong, ours that it did
+        code = 143 if ended.code == 143 else 1
+    engine.close()
+    raise SystemExit(code)
 
 
 def web_app(engine: Engine, where: Place) -> Any:
