@@ -116,3 +116,29 @@ def test_the_hub_s_manifest_lists_its_tools_by_the_rules_of_its_loader() -> None
 def test_bundle_and_hub_name_the_same_tools(bundle: dict[str, Any]) -> None:
     hub = {tool["name"]: tool["description"] for tool in yaml.safe_load(need("mcp.yaml"))["tools"]}
     assert {tool["name"]: tool["description"] for tool in bundle["tools"]} == hub
+
+
+def test_the_manifest_lists_what_the_live_server_lists() -> None:
+    import asyncio
+
+    from mcp.client import Client
+    from returns.result import Failure
+
+    from rag_mcp.adapters.server.app import make_app
+    from rag_mcp.adapters.server.engine import Engine
+    from rag_mcp.pure.errors import ConfigError
+
+    def shape(schema: dict[str, Any]) -> dict[str, tuple[str, bool]]:
+        kinds = {name: part["type"].replace("integer", "number") for name, part in schema["properties"].items()}
+        return {name: (kind, name in schema["required"]) for name, kind in kinds.items()}
+
+    async def live() -> dict[str, Any]:
+        async with Client(make_app(Engine(Failure(ConfigError("none"))))) as client:
+            return {tool.name: shape(tool.input_schema) for tool in (await client.list_tools()).tools}
+
+    tools = yaml.safe_load(need("mcp.yaml"))["tools"]
+    told = {
+        tool["name"]: {one["name"]: (one.get("type", "string"), one.get("required", True)) for one in tool["args"]}
+        for tool in tools
+    }
+    assert asyncio.run(live()) == told
