@@ -291,7 +291,13 @@ class Index:
             if self._desk is not None:
                 self._desk.held.turn_to(None)
             self._desk = Desk(
-                parts.corpus, parts.index, parts.embedder, wiring.scan, self._policy or SearchPolicy(), str(self.store)
+                parts.corpus,
+                parts.index,
+                parts.embedder,
+                wiring.scan,
+                self._policy or SearchPolicy(),
+                str(self.store),
+                prove=parts.untouched,
             )
             return self._desk
 

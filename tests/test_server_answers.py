@@ -502,3 +502,21 @@ def test_parts_that_leave_the_store_untouched_use_chroma_all_the_same(
     assert bytes_of(store) == before
     with Index(parts(corpus, store), BY_INDEX) as index:
         assert index.search("which pump feeds valve 3") == answer
+
+
+def test_an_embedder_that_is_not_what_it_says_is_refused_by_one_stored_passage(
+    tmp_path: Path, corpus: Path, store: Path
+) -> None:
+    """Equal fingerprints, other vectors: what a damaged model or another engine would give."""
+    from rag_mcp import Index, Refused
+
+    class Shifted(HashEmbedder):
+        def embed(self, texts: Any) -> Any:
+            return super().embed([text + " and something else altogether" for text in texts])
+
+    with Index(parts(corpus, store, untouched=True, embedder=Shifted())) as index:
+        with pytest.raises(Refused) as caught:
+            index.search("valve")
+        assert caught.value.failure.type == "embedder_failed" and "--full" in str(caught.value)
+    with Index(parts(corpus, store, untouched=True)) as index:
+        assert index.search("valve").count == 5

@@ -84,4 +84,6 @@ def _prepare() -> None:
 
 def _refuse(failure: ConfigError) -> NoReturn:
     click.echo(f"rag-mcp: {failure.message}", err=True)
+    if sys.stdin.isatty():
+        click.echo("rag-mcp: without a command this is the MCP server; the commands: rag-mcp --help", err=True)
     raise SystemExit(1)

@@ -153,5 +153,8 @@ class Snapshot(Known, Protocol):
     def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
         """The rows of the class that name these vectors, by path and ordinal."""
 
+    def canary(self) -> tuple[str, bytes] | None:
+        """What the embedder was given for one stored passage, and the vector it gave; None where none is stored."""
+
     def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:
         """(rid, vector) of these rids, or of all that rows name; unknown ones are left out."""

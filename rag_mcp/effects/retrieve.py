@@ -12,7 +12,7 @@ from functools import cached_property
 from attrs import define, field, frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.embed import embedded_query
+from rag_mcp.effects.embed import checked, embedded_query
 from rag_mcp.effects.ports import Corpus, Embedder, Exact, IndexBroken, OpenIndex, Scan, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.pure import stages
@@ -23,6 +23,9 @@ from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.query import Query
 from rag_mcp.pure.stages import Ask, Enough, Heard, SearchPolicy
 from rag_mcp.pure.vectors import dot
+
+SAME = 0.9995
+"""Cosine at which two engines of one model count as one."""
 
 SearchFailure = EmptyStore | EmbedderMismatch | EmbedderFailed
 
@@ -36,6 +39,7 @@ class Held:
     refused: str | None = None
     exact: Exact | None = None
     passing: dict[str, Sequence[str]] = field(factory=dict)
+    proven: bool = False
     lock: threading.RLock = field(factory=threading.RLock)
 
     def turn_to(self, token: str | None) -> None:
@@ -45,11 +49,12 @@ class Held:
                 if self.opened:
                     self.opened.close()
                 self.token, self.opened, self.refused, self.exact, self.passing = token, None, None, None, {}
+                self.proven = False
 
 
 @frozen
 class Desk:
-    """What searching needs of the world."""
+    """What searching needs of the world. `prove`: embed one stored passage again before a commit is first searched."""
 
     corpus: Corpus
     index: VectorIndex
@@ -58,14 +63,18 @@ class Desk:
     policy: SearchPolicy
     store: str
     held: Held = field(factory=Held)
+    prove: bool = False
 
 
 def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, SearchFailure]:
     """The answer from this snapshot."""
     match admit(desk, snapshot):
         case Success(pointer):
-            return embedded_query(desk.embedder, query.text).map(
-                lambda vector: _answer(desk, snapshot, pointer, query, vector)
+            desk.held.turn_to(pointer.token)
+            return Result.do(
+                _Search(desk, snapshot, pointer, query, vector).answer()
+                for _ in proof(desk, snapshot)
+                for vector in embedded_query(desk.embedder, query.text)
             )
         case Failure(refused):
             return Failure(refused)
@@ -84,9 +93,24 @@ def admit(desk: Desk, snapshot: Snapshot) -> Result[Pointer, EmptyStore | Embedd
     return Success(pointer)
 
 
-def _answer(desk: Desk, snapshot: Snapshot, pointer: Pointer, query: Query, vector: bytes) -> Answer:
-    desk.held.turn_to(pointer.token)
-    return _Search(desk, snapshot, pointer, query, vector).answer()
+def proof(desk: Desk, snapshot: Snapshot) -> Result[None, EmbedderFailed]:
+    """That the embedder gives what the store holds, on one passage: equal names may hide another engine or model."""
+    sung = snapshot.canary() if desk.prove and not desk.held.proven else None
+    if sung is None:
+        return Success(None)
+    text, stored = sung
+    name = desk.embedder.identity.name
+    return checked(desk.embedder, lambda: desk.embedder.embed([text]), 1).bind(
+        lambda vectors: _same(desk.held, name, dot(vectors[0], stored))
+    )
+
+
+def _same(held: Held, name: str, cosine: float) -> Result[None, EmbedderFailed]:
+    if cosine < SAME:
+        why = f"its vector of a stored passage is not the stored one (cosine {cosine:.4f}); ingest with --full"
+        return Failure(EmbedderFailed(name, why))
+    held.proven = True
+    return Success(None)
 
 
 class FileNow:
