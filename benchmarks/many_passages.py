@@ -1,8 +1,9 @@
 """Makes a store of very many passages, quickly enough: `python -m benchmarks.many_passages CORPUS STORE PASSAGES`.
 
 The text is made up, the vectors are drawn at random on the unit sphere, and the store says that the default embedder
-made both. So a server searches it with the default embedder, and a question is embedded by the real model. Random
-vectors are the hardest that a graph can be asked: no neighbourhood is better than another.
+made both. So a server searches it with the default embedder, and a question is embedded by the real model. Only the
+passages of the first file have their real vectors: a server embeds one of them again, to see whose vectors these are.
+Random vectors are the hardest that a graph can be asked: no neighbourhood is better than another.
 """
 
 import random
@@ -14,6 +15,7 @@ from rag_mcp import Index
 from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 
 SECTIONS = 50
+REAL = "Embedded by the model"
 WORDS = (
     "archive bearing cable damper engine filter gauge hatch inlet jacket keel lantern manifold nozzle outlet piston "
     "quadrant rudder shaft turbine union valve winch yoke is was must may cannot opens closes holds drives feeds "
@@ -36,7 +38,10 @@ class Synthetic(OnnxEmbedder):
 
         points = self._random.standard_normal((len(texts), self.identity.dim))
         points /= np.linalg.norm(points, axis=1, keepdims=True)
-        return [point.astype("<f4").tobytes() for point in points]
+        return [
+            super(Synthetic, self).embed([text])[0] if REAL in text else point.astype("<f4").tobytes()
+            for text, point in zip(texts, points, strict=True)
+        ]
 
 
 def write(corpus: Path, passages: int) -> None:
@@ -44,7 +49,7 @@ def write(corpus: Path, passages: int) -> None:
     chance = random.Random(7)
     for file in range(-(-passages // SECTIONS)):
         sections = [
-            f"## Section {number}\n\n{' '.join(chance.choices(WORDS, k=60))}.\n"
+            f"## {'Section' if file else REAL} {number}\n\n{' '.join(chance.choices(WORDS, k=60))}.\n"
             for number in range(min(SECTIONS, passages - file * SECTIONS))
         ]
         place = corpus / f"part{file % 20:02}" / f"page{file:04}.md"

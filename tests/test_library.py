@@ -333,3 +333,19 @@ def test_a_filter_acts_before_the_cut(corpus: Path, store: Path) -> None:
             assert notes.count == 5
             assert all("type: handoff" not in (corpus / hit.citation.source).read_text() for hit in notes.results)
             assert index.search("harbour crane status", 5, "handoff").count == 5
+
+
+def test_files_whose_bytes_stand_elsewhere_do_not_count_as_vanished(corpus: Path, store: Path) -> None:
+    """What a run leaves that was killed after it took in a renamed folder, and before it let go of the old name."""
+    for n in range(70):
+        (corpus / f"old-{n}.md").write_text(f"# Note {n}\n\nbody {n}\n")
+    shutil.copytree(corpus, corpus / "renamed")
+    with opened(corpus, store) as index:
+        index.ingest()
+        for path in corpus.glob("old-*.md"):
+            path.unlink()
+        report = index.ingest()
+        assert (report.files_pruned, report.texts_embedded) == (70, 0)
+        for path in (corpus / "renamed").glob("old-*.md"):
+            path.unlink()
+        assert isinstance(refusal(index.ingest), errors.PruneRefused)

@@ -26,6 +26,10 @@ from rag_mcp.pure.vectors import dot
 
 SAME = 0.9995
 """Cosine at which two engines of one model count as one."""
+FEW = 4
+"""Vectors that are read and scored at first for each passage that was asked for."""
+SLACK = 2e-4
+"""Above what rounding changes: an index's float32, and the four decimals of a hit's score."""
 
 SearchFailure = EmptyStore | EmbedderMismatch | EmbedderFailed
 
@@ -162,7 +166,7 @@ class _Search:
         allowed = total if passing is None else len(passing)
         while not isinstance(step := self._step(total, allowed, heard), Enough):
             found = self._ask(step)
-            hits = self._hits([rid for rid, _ in found])
+            hits = self._best(found)
             heard = Heard(step, len(hits), exhausted=len(found) < step.n)
         return Answer(self.query.text, self.query.k, tuple(hits), self.dropped, self.degraded)
 
@@ -218,6 +222,14 @@ class _Search:
                         held.refused = why
             self.degraded = self.degraded or held.refused
             return held.opened
+
+    def _best(self, found: Sequence[tuple[str, float]]) -> list[Hit]:
+        """The best k: read from the first few found, unless what comes after those might still be among them."""
+        few = FEW * self.query.k
+        hits = self._hits([rid for rid, _ in found[:few]])
+        if len(found) > few and not (len(hits) == self.query.k and found[few][1] < hits[-1].score - SLACK):
+            hits = self._hits([rid for rid, _ in found])
+        return hits
 
     def _hits(self, rids: Sequence[str]) -> list[Hit]:
         vectors = dict(self.snapshot.vectors(rids))

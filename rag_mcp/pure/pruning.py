@@ -52,11 +52,15 @@ def prune_refusal(
 ) -> PruneRefused | None:
     """Refuse what looks like a lost disk: an emptied corpus, or more files gone than the ceiling allows.
 
-    Files that moved with their content do not count. A `foreign` corpus, other than the record's, was
+    A file whose bytes stand, ingested, elsewhere in the corpus does not count: it moved, perhaps in a run that was killed before
+    it took the old place away, or it was a copy. A `foreign` corpus, other than the record's, was
     named by the user, so only its being empty is suspicious.
     """
-    going = sum(1 for file in files if file.reason in (Reason.GONE, Reason.EXCLUDED) and file.path in belief.entries)
+    known = belief.entries
+    here = {s.digest for s in look.sightings if s.path in known and known[s.path].digest == s.digest}
+    leaving = (file.path for file in files if file.reason in (Reason.GONE, Reason.EXCLUDED))
+    going = sum(1 for path in leaving if path in known and known[path].digest not in here)
     emptied = going > 0 and not look.sightings and limits.allow is None
-    ceiling = 0 if emptied else limits.ceiling(len(belief.entries))
+    ceiling = 0 if emptied else limits.ceiling(len(known))
     too_many = going > ceiling and not (foreign and limits.allow is None)
-    return PruneRefused(going, len(belief.entries), ceiling) if emptied or too_many else None
+    return PruneRefused(going, len(known), ceiling) if emptied or too_many else None

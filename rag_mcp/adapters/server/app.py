@@ -100,7 +100,7 @@ def make_app(
         version=rag_mcp.__version__,
         instructions=INSTRUCTIONS,
         tools=[tool],
-        middleware=[_refuse_unknown_tool, warm_after_first_reply],
+        middleware=[_refuse_unknown_tool, _refuse_unfit_prompt, warm_after_first_reply],
         subscriptions=False,
         log_level="WARNING",
         auth=auth,
@@ -168,3 +168,13 @@ async def _refuse_unknown_tool(ctx: ServerRequestContext[Any, Any], call_next: C
     if ctx.method == "tools/call" and name != "search_knowledge":
         raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {name}")
     return await call_next(ctx)
+
+
+async def _refuse_unfit_prompt(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """An unknown prompt, or arguments that do not fit it, is the caller's mistake; the SDK says internal error."""
+    try:
+        return await call_next(ctx)
+    except ValueError as error:
+        if ctx.method != "prompts/get":
+            raise
+        raise MCPError(code=INVALID_PARAMS, message=str(error)) from None

@@ -93,12 +93,17 @@ class Engine:
 
     async def _answer(self, query: Query) -> Any:
         warm = self.start()
+        if not warm.done():
+            await self._warmed(warm)
+        return await self._in_thread(lambda: self._opened().search(query.text, query.k, query.doc_class))
+
+    async def _warmed(self, warm: "Future[None]") -> None:
+        """Wait for the warm-up; raises Refused when it takes too long, and at once for what needs no model."""
         with anyio.move_on_after(self._wait) as waited:
             await self._in_thread(lambda: self._opened().check())
             await asyncio.shield(asyncio.wrap_future(warm))
         if waited.cancelled_caught:
             raise Refused(WarmingUp(round(self._wait)))
-        return await self._in_thread(lambda: self._opened().search(query.text, query.k, query.doc_class))
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         """Run it beside the event loop. A caller that went away is not waited for; the thread ends by itself."""

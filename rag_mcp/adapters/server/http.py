@@ -96,6 +96,7 @@ def serve(engine: Engine, where: Place, listening: Callable[[], None]) -> NoRetu
         web_app(engine, where),
         host=where.host,
         port=where.port,
+        http="h11",  # the other parser leaves the blanks after a header's value in it
         log_config=None,
         access_log=False,
         limit_concurrency=CALLS,
