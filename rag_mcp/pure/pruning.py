@@ -52,8 +52,8 @@ def prune_refusal(
 ) -> PruneRefused | None:
     """Refuse what looks like a lost disk: an emptied corpus, or more files gone than the ceiling allows.
 
-    A file whose bytes stand, ingested, elsewhere in the corpus does not count: it moved, perhaps in a run that was killed before
-    it took the old place away, or it was a copy. A `foreign` corpus, other than the record's, was
+    A file whose bytes stand, ingested, elsewhere in the corpus does not count: it moved, perhaps in a run that was
+    killed before it took the old place away, or it was a copy. A `foreign` corpus, other than the record's, was
     named by the user, so only its being empty is suspicious.
     """
     known = belief.entries
