@@ -1,9 +1,9 @@
-# Five verbs. `make` alone explains them.
+# Six verbs. `make` alone explains them.
 VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lint types test bench
+.PHONY: help setup lint types test bench gates
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/'
@@ -29,3 +29,6 @@ test: setup  ## every test
 
 bench: setup  ## ratios, with their floor measured in the same run
 	$(BIN)/python -m benchmarks
+
+gates: setup  ## the server tried with real clients; needs npm the first time
+	PYTHON=$(BIN)/python scripts/mcp-gates/run.sh

@@ -383,6 +383,12 @@ def test_the_prompt_has_a_description_and_carries_the_question(tmp_path: Path, s
         assert prompt["name"] == "search" and prompt["description"]
         got = server.ask(request("prompts/get", {"name": "search", "arguments": {"question": "where is it"}}, 3))
         assert "where is it" in got["result"]["messages"][0]["content"]["text"]
+        for number, params in enumerate(
+            [{"name": "no such"}, {"name": "search"}, {"name": "search", "arguments": {"questio": "x"}}], start=4
+        ):
+            assert server.ask(request("prompts/get", params, number))["error"]["code"] == -32602
+        assert server.end() == 0
+    assert server.stderr == b""
 
 
 def test_a_passage_that_plays_the_server_is_named_and_not_altered(tmp_path: Path, corpus: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from mcp.client import Client
 from storecheck import ingest, write_corpus
-from wires import ROOT, call, initialize, world
+from wires import MODERN, ROOT, call, initialize, world
 
 SECRET = "s" * 40
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -166,3 +166,11 @@ def test_a_network_is_told_no_path_of_this_machine(home: Path) -> None:
             assert str(home) not in said and "STORE" in reply["error"]["next_step"]
     finally:
         moved.rename(record)
+
+
+def test_blanks_behind_a_header_are_no_part_of_it(home: Path) -> None:
+    sent = call(2, MODERN, query="valve")
+    named = {"Mcp_Protocol_Version": "2026-07-28", "Mcp_Method": "tools/call", "Mcp_Name": "search_knowledge  "}
+    with listening(home) as port:
+        status, said = post(port, sent, **named)
+        assert (status, json.loads(said)["result"]["structuredContent"]["ok"]) == (200, True)

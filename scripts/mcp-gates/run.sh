@@ -70,7 +70,7 @@ export URL=http://127.0.0.1:$port/mcp
     2>"$WORK/server.txt" </dev/null &
 server=$!
 for ((tenth = 0; tenth < 300; tenth++)); do
-    grep -q '^rag-mcp: serving' "$WORK/server.txt" && break
+    grep -qs '^rag-mcp: serving' "$WORK/server.txt" && break
     kill -0 "$server" 2>/dev/null || break
     sleep 0.1
 done
