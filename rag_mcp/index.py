@@ -128,15 +128,16 @@ class Index:
         """
         return self._ingest(Order(full, Limits(allow=allow_prune)), clean=clean)
 
-    def search(self, text: str, k: int = DEFAULT_K, doc_class: str | None = None) -> "Answer":
+    def search(self, text: str, k: int = DEFAULT_K, doc_class: str | None = None, *, mode: str = "hybrid") -> "Answer":
         """The best `k` passages, each with what it cites, from the newest generation.
 
-        `k` is clamped to 1..20; `doc_class` is "note", "handoff" or None. Raises Refused (InvalidQuery,
+        `k` is clamped to 1..20; `doc_class` is "note", "handoff" or None; `mode` is "hybrid", "semantic" or
+        "keyword", which needs no model. Raises Refused (InvalidQuery,
         InvalidDocClass, StoreMissing, EmptyStore, StoreUnreachable, EmbedderMismatch, EmbedderFailed).
         """
         from rag_mcp.effects.retrieve import search
 
-        query = _value(parse_query(text, k, doc_class))
+        query = _value(parse_query(text, k, doc_class, mode))
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             return _value(search(self._at_desk(snapshot), snapshot, query))
 

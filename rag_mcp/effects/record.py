@@ -150,6 +150,9 @@ class Snapshot(Known, Protocol):
     def passing_rids(self, doc_class: str | None) -> Sequence[str]:
         """The distinct vectors with a row of the class (None: any), sorted."""
 
+    def keywords(self, expression: str, n: int, doc_class: str | None) -> Mapping[str, float]:
+        """Up to n rids of the class by the words of their rows, best first: BM25, greater is better."""
+
     def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
         """The rows of the class that name these vectors, by path and ordinal."""
 

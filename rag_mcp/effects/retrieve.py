@@ -6,8 +6,11 @@ are made anew from the cached vectors, so the index and the exact scan give the 
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import cached_property
+from typing import TypeVar
 
 from attrs import define, field, frozen
 from returns.result import Failure, Result, Success
@@ -20,17 +23,18 @@ from rag_mcp.pure.blocks import line_of, line_starts
 from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages
 from rag_mcp.pure.documents import decode
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
+from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
 from rag_mcp.pure.stages import Ask, Enough, Heard, SearchPolicy
 from rag_mcp.pure.vectors import dot
+from rag_mcp.pure.words import looked_for
 
 SAME = 0.9995
 """Cosine at which two engines of one model count as one."""
 FEW = 4
-"""Vectors that are read and scored at first for each passage that was asked for."""
-SLACK = 2e-4
-"""Above what rounding changes: an index's float32, and the four decimals of a hit's score."""
+"""Candidates whose rows are read at first, for each passage that was asked for."""
 
+T = TypeVar("T")
 SearchFailure = EmptyStore | EmbedderMismatch | EmbedderFailed
 
 
@@ -75,10 +79,12 @@ def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, Searc
     match admit(desk, snapshot):
         case Success(pointer):
             desk.held.turn_to(pointer.token)
+            with beside(lambda: _vector(desk, query)) as vector:
+                words = _words(desk, snapshot, query)
             return Result.do(
-                _Search(desk, snapshot, pointer, query, vector).answer()
+                _Search(desk, snapshot, pointer, query, made, words).answer()
                 for _ in proof(desk, snapshot)
-                for vector in embedded_query(desk.embedder, query.text)
+                for made in vector()
             )
         case Failure(refused):
             return Failure(refused)
@@ -95,6 +101,38 @@ def admit(desk: Desk, snapshot: Snapshot) -> Result[Pointer, EmptyStore | Embedd
     if stored.fingerprint != given.fingerprint:
         return Failure(EmbedderMismatch(stored.name, stored.dim, given.name, given.dim))
     return Success(pointer)
+
+
+@contextmanager
+def beside(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
+    """Run `work` in a thread while the block runs; what is given waits for its outcome, or raises it."""
+    outcome: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=run, name="beside", daemon=True)
+    thread.start()
+    try:
+        yield outcome.result
+    finally:
+        thread.join()
+
+
+def _vector(desk: Desk, query: Query) -> Result[bytes | None, EmbedderFailed]:
+    if query.mode == "keyword":
+        return Success(None)
+    return embedded_query(desk.embedder, query.text).map(lambda vector: vector)
+
+
+def _words(desk: Desk, snapshot: Snapshot, query: Query) -> Mapping[str, float]:
+    expression = looked_for(query.text) if query.mode != "semantic" else None
+    if expression is None:
+        return {}
+    return snapshot.keywords(expression, max(desk.policy.words, 2 * query.k), query.doc_class)
 
 
 def proof(desk: Desk, snapshot: Snapshot) -> Result[None, EmbedderFailed]:
@@ -153,21 +191,25 @@ class _Search:
     snapshot: Snapshot
     pointer: Pointer
     query: Query
-    vector: bytes
+    vector: bytes | None
+    words: Mapping[str, float]
     degraded: str | None = None
     dropped: int = 0
     files: dict[str, FileNow | None] = field(factory=dict)
 
     def answer(self) -> Answer:
         hits: list[Hit] = []
-        heard: Heard | None = None
-        total = self.pointer.vectors
-        passing = self._passing()
-        allowed = total if passing is None else len(passing)
-        while not isinstance(step := self._step(total, allowed, heard), Enough):
-            found = self._ask(step)
-            hits = self._best(found)
-            heard = Heard(step, len(hits), exhausted=len(found) < step.n)
+        if self.vector is None:
+            hits = self._best(self.words)
+        else:
+            heard: Heard | None = None
+            total = self.pointer.vectors
+            passing = self._passing()
+            allowed = total if passing is None else len(passing)
+            while not isinstance(step := self._step(total, allowed, heard), Enough):
+                found = self._ask(step, self.vector)
+                hits = self._best([*(rid for rid, _ in found), *self.words])
+                heard = Heard(step, len(hits), exhausted=len(found) < step.n)
         return Answer(self.query.text, self.query.k, tuple(hits), self.dropped, self.degraded)
 
     def _step(self, total: int, allowed: int, heard: Heard | None) -> stages.Step:
@@ -176,16 +218,16 @@ class _Search:
             return stages.without_index(step, self.query)
         return step
 
-    def _ask(self, step: Ask | stages.Scan) -> Sequence[tuple[str, float]]:
+    def _ask(self, step: Ask | stages.Scan, vector: bytes) -> Sequence[tuple[str, float]]:
         opened = self._opened() if isinstance(step, Ask) else None
         if opened is not None:
             try:
-                return opened.query(self.vector, step.n)
+                return opened.query(vector, step.n)
             except IndexBroken as broken:
                 self.degraded = str(broken)
-        return self._exact(step.n)
+        return self._exact(step.n, vector)
 
-    def _exact(self, n: int) -> Sequence[tuple[str, float]]:
+    def _exact(self, n: int, vector: bytes) -> Sequence[tuple[str, float]]:
         held = self.desk.held
         with held.lock:
             exact = held.exact if held.token == self.pointer.token else None
@@ -193,7 +235,7 @@ class _Search:
                 exact = self.desk.scan(self.snapshot.vectors(None))
                 if held.token == self.pointer.token:
                     held.exact = exact
-        return exact.query(self.vector, n, self._passing())
+        return exact.query(vector, n, self._passing())
 
     def _passing(self) -> Sequence[str] | None:
         """The vectors with a row that passes the filter; None where there is no filter."""
@@ -223,17 +265,24 @@ class _Search:
             self.degraded = self.degraded or held.refused
             return held.opened
 
-    def _best(self, found: Sequence[tuple[str, float]]) -> list[Hit]:
-        """The best k: read from the first few found, unless what comes after those might still be among them."""
-        few = FEW * self.query.k
-        hits = self._hits([rid for rid, _ in found[:few]])
-        if len(found) > few and not (len(hits) == self.query.k and found[few][1] < hits[-1].score - SLACK):
-            hits = self._hits([rid for rid, _ in found])
-        return hits
+    def _best(self, rids: Iterable[str]) -> list[Hit]:
+        """The best k of these candidates. All are scored; rows are read of the first few, of all if that is too few."""
+        traces = self._scored(list(dict.fromkeys(rids)))
+        order = sorted(traces, key=lambda rid: (-traces[rid].score, rid))
+        few = order[: FEW * self.query.k]
+        hits = self._cited(few, traces)
+        return hits if len(hits) == self.query.k or len(few) == len(order) else self._cited(order, traces)
 
-    def _hits(self, rids: Sequence[str]) -> list[Hit]:
-        vectors = dict(self.snapshot.vectors(rids))
-        scores = {rid: dot(self.vector, vector) for rid, vector in vectors.items()}
+    def _scored(self, rids: Sequence[str]) -> Mapping[str, Trace]:
+        if self.vector is None:
+            cosines = dict.fromkeys(rids, 0.0)
+        else:
+            vectors = self.snapshot.vectors(rids)
+            cosines = dict(self.desk.scan(vectors).query(self.vector, len(vectors)))
+        return fuse(cosines, self.words, self.query.mode, self.desk.policy.weight)
+
+    def _cited(self, rids: Sequence[str], traces: Mapping[str, Trace]) -> list[Hit]:
+        scores = {rid: traces[rid].score for rid in rids}
         rows = self.snapshot.rows(list(scores), self.query.doc_class)
         hits: list[Hit] = []
         self.dropped = 0
@@ -241,7 +290,7 @@ class _Search:
             inside = [row for row in group if not self.desk.corpus.escapes(row.source)]
             self.dropped += len(group) - len(inside)
             if inside:
-                hit = cite(score, inside)
+                hit = cite(score, inside, traces[inside[0].rid])
                 hits.append(hit if self._stands(inside[0]) else marked_stale(hit))
             if len(hits) == self.query.k:
                 break

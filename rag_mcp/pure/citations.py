@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from rag_mcp.pure.fusion import Trace
 from rag_mcp.pure.signals import signals
 
 
@@ -58,7 +59,7 @@ class Citation:
 
 @frozen
 class Hit:
-    """A passage, where it stands, and its score: cosine similarity, floored at 0, rounded to 4 decimals.
+    """A passage, where it stands, and its score, from 0 to 1, rounded to 4 decimals; `trace` says how it came about.
 
     `signals` are those of `pure.signals` in text, headings and path. The text itself is never altered.
     """
@@ -67,6 +68,7 @@ class Hit:
     citation: Citation
     score: float
     signals: tuple[str, ...] = ()
+    trace: Trace | None = None
 
 
 @frozen
@@ -86,16 +88,20 @@ class Answer:
 
 
 def passages(rows: Iterable[Row], scores: Mapping[str, float]) -> tuple[tuple[float, tuple[Row, ...]], ...]:
-    """(exact score, rows of one content key), best first; `scores` is by rid. Neither invents nor loses a row."""
-    by_key: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: (row.source, row.ordinal)):
-        by_key.setdefault(row.key, []).append(row)
-    ranked = [(scores[group[0].rid], tuple(group)) for group in by_key.values()]
+    """(exact score, rows of one text), best first; `scores` is by rid. Neither invents nor loses a row.
+
+    A text that stands under several headings has several vectors; the best of their scores counts, and its rows
+    come first.
+    """
+    by_text: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (-scores[row.rid], row.source, row.ordinal)):
+        by_text.setdefault(" ".join(row.text.split()), []).append(row)
+    ranked = [(scores[group[0].rid], tuple(group)) for group in by_text.values()]
     return tuple(sorted(ranked, key=lambda item: (-item[0], item[1][0].source, item[1][0].ordinal)))
 
 
-def cite(score: float, rows: Sequence[Row]) -> Hit:
-    """The hit for the rows of one content key, sorted by place."""
+def cite(score: float, rows: Sequence[Row], trace: Trace | None = None) -> Hit:
+    """The hit for the rows of one text, the one to be cited first."""
     first, *others = rows
     places = tuple(Place(row.source, row.ordinal, row.start_line, row.end_line) for row in others)
     citation = Citation(
@@ -109,7 +115,7 @@ def cite(score: float, rows: Sequence[Row]) -> Hit:
         also_in=places,
     )
     seen = signals(text=first.text, heading="\n".join(first.heading_path), source=first.source)
-    return Hit(first.text, citation, round(max(0.0, score), 4), seen)
+    return Hit(first.text, citation, round(max(0.0, score), 4), seen, trace)
 
 
 def content_hash(text: str) -> str:

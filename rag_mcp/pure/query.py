@@ -11,6 +11,7 @@ from returns.result import Failure, Result, Success
 
 from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
 from rag_mcp.pure.errors import MAX_QUERY, InvalidDocClass, InvalidQuery
+from rag_mcp.pure.fusion import MODES, Mode
 
 DEFAULT_K = 5
 MAX_K = 20
@@ -18,11 +19,15 @@ MAX_K = 20
 
 @frozen
 class Query:
-    """A question in bounds: `text` is not blank, 1 <= k <= 20, `doc_class` None means every class."""
+    """A question in bounds: `text` is not blank, 1 <= k <= 20, `doc_class` None means every class.
+
+    `mode` says which list answers: by meaning ("semantic"), by words ("keyword"), or both ("hybrid").
+    """
 
     text: str
     k: int = DEFAULT_K
     doc_class: str | None = None
+    mode: Mode = "hybrid"
 
 
 def clamp_k(value: object) -> int:
@@ -40,7 +45,7 @@ def clamp_k(value: object) -> int:
 
 
 def parse_query(
-    text: object, k: object = DEFAULT_K, doc_class: object = None
+    text: object, k: object = DEFAULT_K, doc_class: object = None, mode: object = "hybrid"
 ) -> Result[Query, InvalidQuery | InvalidDocClass]:
     """The question, or why it is refused. A bad text is reported before a bad class."""
     if not isinstance(text, str) or not text.strip():
@@ -52,4 +57,7 @@ def parse_query(
     if doc_class is not None and not (isinstance(doc_class, str) and doc_class in ALLOWED_DOC_CLASSES):
         allowed = ", ".join(f'"{name}"' for name in ALLOWED_DOC_CLASSES)
         return Failure(InvalidDocClass(f"doc_class must be one of {allowed}, or be left out"))
-    return Success(Query(text, clamp_k(k), doc_class))
+    for known in MODES:
+        if mode == known:
+            return Success(Query(text, clamp_k(k), doc_class, known))
+    return Failure(InvalidQuery(f"mode must be one of {', '.join(MODES)}"))

@@ -11,6 +11,7 @@ import math
 
 from attrs import frozen
 
+from rag_mcp.pure.fusion import WEIGHT
 from rag_mcp.pure.query import Query
 
 
@@ -20,12 +21,14 @@ class SearchPolicy:
 
     `exact_up_to`: so many vectors are scanned in memory in well under a millisecond, quicker than an index
     answers. `depth`: results first asked of the index; `depth_max`: beyond it a scan of all is cheaper than
-    another, deeper question.
+    another, deeper question. `words`: rows asked of the keyword list. `weight`: of the cosine, in a hybrid search.
     """
 
     exact_up_to: int = 5_000
     depth: int = 100
     depth_max: int = 1_000
+    words: int = 100
+    weight: float = WEIGHT
 
 
 @frozen

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from rag_mcp.adapters.record import rows as lay
-from rag_mcp.adapters.record.schema import translated
+from rag_mcp.adapters.record.schema import SCHEMA_VERSION, translated
 from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, IndexSeen, RowsSeen
@@ -80,6 +80,7 @@ def _belief(db: sqlite3.Connection) -> Belief:
     )
     (vectors,) = db.execute("select count(*) from (select distinct rid from rows where rid is not null)").fetchone()
     (wordless,) = db.execute("select count(*) from rows where id not in (select id from keywords_docsize)").fetchone()
+    (version,) = db.execute("pragma user_version").fetchone()
     (indexed,) = db.execute("select count(*) from keywords_docsize").fetchone()
     return Belief(
         generation=pointer.generation if pointer else 0,
@@ -88,7 +89,7 @@ def _belief(db: sqlite3.Connection) -> Belief:
         entries=lay.read_entries(db),
         rows=rows,
         vectorless=frozenset(path for (path,) in vectorless),
-        keywords_sound=sum(seen.count for seen in rows.values()) == indexed and not wordless,
+        keywords_sound=version == SCHEMA_VERSION and sum(s.count for s in rows.values()) == indexed and not wordless,
         index=IndexSeen(
             folder=pointer.folder if pointer else None,
             expected=pointer.evidence if pointer else None,

@@ -5,7 +5,7 @@ keeps no file beside the record, no lock and no memory, and a record that was re
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +40,18 @@ class SqliteSnapshot(PlanningReads):
         where, values = ("", []) if doc_class is None else ("and doc_class = ?", [doc_class])
         sql = f"select distinct rid from rows where rid is not null {where} order by rid"
         return [rid.hex() for (rid,) in self._db.execute(sql, values)]
+
+    def keywords(self, expression: str, n: int, doc_class: str | None) -> Mapping[str, float]:
+        """Up to n rids of the class by the words of their rows, best first: BM25, greater is better."""
+        where, values = ("", [expression]) if doc_class is None else ("and doc_class = ?", [expression, doc_class])
+        sql = (
+            "select rid, -bm25(keywords, 1, 1, 1) as score from keywords join rows on rows.id = keywords.rowid"
+            f" where keywords match ? {where} and rid is not null order by score desc, path, ordinal limit ?"
+        )
+        found: dict[str, float] = {}
+        for rid, score in self._db.execute(sql, [*values, n]):
+            found.setdefault(rid.hex(), score)
+        return found
 
     def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
         """The rows of the class that name these vectors, by path and ordinal."""

@@ -12,6 +12,7 @@ from rag_mcp.effects.record import Pointer
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Entry, RowsSeen, row_mark
 from rag_mcp.pure.values import Chunk
+from rag_mcp.pure.words import filed
 
 if TYPE_CHECKING:
     from rag_mcp.pure.citations import Row
@@ -155,7 +156,7 @@ def pointer_values(pointer: Pointer) -> tuple[Any, ...]:
 
 def keyword_values(row_id: int, title: str | None, chunk: Chunk) -> tuple[Any, ...]:
     """What the keyword index is told of a row, when it comes and, word for word, when it goes."""
-    return (row_id, title or "", " ".join(chunk.heading_path), chunk.text)
+    return (row_id, filed(title or ""), filed(" ".join(chunk.heading_path)), filed(chunk.text))
 
 
 def read_vectors(connection: sqlite3.Connection, rids: Sequence[str]) -> Iterator[tuple[str, bytes]]:

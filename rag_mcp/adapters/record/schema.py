@@ -2,7 +2,8 @@
 
 WAL, one writer. `application_id` says that a file is ours, `user_version` which shape it has. Content keys and
 rids are 16-byte blobs. `keywords` keeps no text of its own (content=''): its rows are taken out by giving it
-the very words that were put in, which the rows hold.
+the very words that were put in, which the rows hold. Version 1 differed in its tokenizer alone: a reader takes it
+as it is, a writer makes the table anew and the run fills it.
 """
 
 import sqlite3
@@ -13,10 +14,16 @@ from pathlib import Path
 from rag_mcp.effects.record import RecordDamaged, RecordForeign, RecordUnavailable
 
 APPLICATION_ID = 0x7261674D
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+OLDEST = 1
 FILE_NAME = "record.sqlite3"
 WAIT_SECONDS = 10.0
 
+KEYWORDS = """
+create virtual table keywords using fts5(
+    title, headings, body, content='',
+    tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
+"""
 SCHEMA = f"""
 create table pointer(
     one integer primary key check (one = 1), generation integer not null, token text not null, root text not null,
@@ -40,8 +47,7 @@ create table contents(
     primary key (embedder, key)) strict, without rowid;
 create index contents_rid on contents(rid);
 create table vectors(id integer primary key, rid blob not null unique, vector blob not null) strict;
-create virtual table keywords using fts5(
-    title, headings, body, content='', tokenize='unicode61 remove_diacritics 2');
+{KEYWORDS}
 pragma application_id = {APPLICATION_ID};
 pragma user_version = {SCHEMA_VERSION};
 """
@@ -70,7 +76,8 @@ def connect_writer(folder: Path) -> sqlite3.Connection:
         try:
             if fresh:
                 _create(connection)
-            _check(connection)
+            if _check(connection) < SCHEMA_VERSION:
+                _renew(connection)
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = full")
         except BaseException:
@@ -113,7 +120,14 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.executescript(f"begin immediate; {SCHEMA} commit;")
 
 
-def _check(connection: sqlite3.Connection) -> None:
+def _renew(connection: sqlite3.Connection) -> None:
+    connection.executescript(
+        f"begin immediate; drop table keywords; {KEYWORDS} pragma user_version = {SCHEMA_VERSION}; commit;"
+    )
+
+
+def _check(connection: sqlite3.Connection) -> int:
+    """The version of the tables; raises RecordDamaged or RecordForeign."""
     (owner,) = connection.execute("pragma application_id").fetchone()
     (version,) = connection.execute("pragma user_version").fetchone()
     (tables,) = connection.execute("select count(*) from sqlite_schema").fetchone()
@@ -121,8 +135,9 @@ def _check(connection: sqlite3.Connection) -> None:
         raise RecordDamaged("it is empty")
     if owner != APPLICATION_ID:
         raise RecordForeign(f"{FILE_NAME} is a database of another program")
-    if version != SCHEMA_VERSION:
+    if not OLDEST <= version <= SCHEMA_VERSION:
         raise RecordForeign(f"{FILE_NAME} has schema {version}, this version of rag-mcp reads schema {SCHEMA_VERSION}")
+    return int(version)
 
 
 def set_aside(folder: Path) -> Path:
