@@ -304,10 +304,10 @@ FAULTS = (
         (PLANNING,),
     ),
     Fault(
-        "passages grouped by vector, not by content",
+        "passages grouped by vector, not by text",
         "pure/citations.py",
-        "by_key.setdefault(row.key, [])",
-        "by_key.setdefault(row.rid, [])",
+        'by_text.setdefault(" ".join(row.text.split()), [])',
+        "by_text.setdefault(row.rid, [])",
         (POLICY,),
     ),
     Fault(
