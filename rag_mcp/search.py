@@ -9,7 +9,7 @@ from rag_mcp.effects.boundary import Refused
 from rag_mcp.index import Index
 from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
 from rag_mcp.pure.errors import StoreUnreachable
-from rag_mcp.pure.query import DEFAULT_K, clamp_k, parse_query
+from rag_mcp.pure.query import DEFAULT_K, Query, parse_query
 from rag_mcp.pure.wire import answer_shape, refusal_shape
 
 __all__ = ["ALLOWED_DOC_CLASSES", "search_knowledge"]
@@ -22,6 +22,7 @@ def search_knowledge(
     store: str | Path | Index,
     corpus_root: str | Path | None,
     doc_class: object = None,
+    mode: object = "hybrid",
 ) -> dict[str, Any]:
     """Search a store (a folder, or an open Index to be used again) within `corpus_root`.
 
@@ -29,27 +30,25 @@ def search_knowledge(
     "score"}]}`. Failure: `{"ok": False, "error": {"type", "message"}, "results": []}`; the effective k is
     echoed where the store is at fault. Bad arguments are refused before the store is opened.
     """
-    match parse_query(query, k, doc_class):
+    match parse_query(query, k, doc_class, mode):
         case Failure(refused):
             return refusal_shape(refused)
         case Success(question):
-            return _answered(question.text, question.k, question.doc_class, store, corpus_root)
+            return _answered(question, store, corpus_root)
         case _ as never:
             raise AssertionError(never)
 
 
-def _answered(
-    text: str, k: int, doc_class: str | None, store: str | Path | Index, corpus_root: str | Path | None
-) -> dict[str, Any]:
+def _answered(query: Query, store: str | Path | Index, corpus_root: str | Path | None) -> dict[str, Any]:
     try:
         if isinstance(store, Index):
-            return answer_shape(store.search(text, k, doc_class))
+            return answer_shape(store.search(query.text, query.k, query.doc_class, mode=query.mode))
         with Index.open(corpus_root, store=store) as index:
-            return answer_shape(index.search(text, k, doc_class))
+            return answer_shape(index.search(query.text, query.k, query.doc_class, mode=query.mode))
     except Refused as refused:
-        return refusal_shape(refused.failure, clamp_k(k))
+        return refusal_shape(refused.failure, query.k)
     except Exception as error:
-        return refusal_shape(StoreUnreachable(_said(store), f"{type(error).__name__}: {_said(error)}"), clamp_k(k))
+        return refusal_shape(StoreUnreachable(_said(store), f"{type(error).__name__}: {_said(error)}"), query.k)
 
 
 def _said(value: object) -> str:

@@ -120,6 +120,14 @@ def apply() -> None:
 )
 @click.option("-k", "k", default="5", metavar="N", help="Number of passages, 1 to 20.", show_default=True)
 @click.option("--doc-class", metavar="CLASS", help="Only note, or only handoff.")
+@click.option(
+    "--mode",
+    type=click.Choice(["hybrid", "semantic", "keyword"]),
+    default="hybrid",
+    show_default=True,
+    help="By meaning and words, by meaning, or by words (which needs no model).",
+)
+@click.option("--explain", is_flag=True, help="Say why each passage ranks where it does.")
 @verb
 def query() -> None:
     """Find the passages that answer TEXT. With --json: a stable shape for programs, also for refusals."""

@@ -142,13 +142,13 @@ def apply(options: Options) -> int:
 def query(options: Options) -> int:
     """Ask."""
     with opened(options, corpus=options["corpus"]) as index:
-        answer = index.search(options["text"], options["k"], options["doc_class"])
+        answer = index.search(options["text"], options["k"], options["doc_class"], mode=options["mode"])
     if options["as_json"]:
         from rag_mcp.pure.wire import answer_shape
 
-        print_json(answer_shape(answer))
+        print_json(answer_shape(answer, explain=options["explain"]))
     else:
-        echo(render.answer_lines(answer))
+        echo(render.answer_lines(answer, explain=options["explain"]))
     return summary.DONE
 
 

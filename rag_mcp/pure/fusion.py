@@ -19,11 +19,19 @@ WEIGHT = 0.6
 
 @frozen
 class Trace:
-    """Why a candidate ranks where it does: its cosine, its BM25 (None: not on that list), and the fused score."""
+    """Why a candidate ranks where it does.
 
-    cosine: float
+    `cosine` is None where nobody asked for it, `bm25` where the candidate is not on the keyword list; the ranks, from
+    1, are those among the candidates. `score` = `weight` * cosine + (1 - `weight`) * `words`, both from 0 to 1.
+    """
+
+    cosine: float | None
     bm25: float | None
+    words: float
+    weight: float
     score: float
+    meaning_rank: int | None
+    word_rank: int | None
 
 
 def fuse(
@@ -31,10 +39,17 @@ def fuse(
 ) -> dict[str, Trace]:
     """The candidates of `cosines`, by rid; `bm25` (greater is better) holds those of the keyword list."""
     share = {"hybrid": weight, "semantic": 1.0, "keyword": 0.0}[mode]
-    best = max((score for rid, score in bm25.items() if rid in cosines), default=0.0)
+    told = {rid: max(0.0, score) for rid, score in bm25.items() if rid in cosines}
+    best = max(told.values(), default=0.0)
+    near, said = _ranks(cosines), _ranks(told)
     fused: dict[str, Trace] = {}
     for rid, cosine in cosines.items():
-        words = bm25.get(rid)
-        said = max(0.0, words) / best if words is not None and best > 0 else 0.0
-        fused[rid] = Trace(cosine, words, share * max(0.0, cosine) + (1 - share) * said)
+        words = told.get(rid, 0.0) / best if best > 0 else 0.0
+        score = share * max(0.0, cosine) + (1 - share) * words
+        meant = (None, None) if mode == "keyword" else (cosine, near[rid])
+        fused[rid] = Trace(meant[0], bm25.get(rid), words, share, score, meant[1], said.get(rid))
     return fused
+
+
+def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
+    return {rid: rank for rank, rid in enumerate(sorted(scores, key=lambda rid: (-scores[rid], rid)), start=1)}

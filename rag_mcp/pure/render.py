@@ -13,6 +13,7 @@ from rag_mcp.pure.summary import Report
 if TYPE_CHECKING:  # who shows one of these has made it; who does not need not load it
     from rag_mcp.pure.citations import Answer, Hit
     from rag_mcp.pure.findings import Finding
+    from rag_mcp.pure.fusion import Trace
     from rag_mcp.pure.statistics import Stats
 
 SIGNS = {
@@ -147,12 +148,15 @@ def report_line(report: Report) -> str:
     )
 
 
-def answer_lines(answer: "Answer") -> Iterator[str]:
-    """Numbered passages with their citations."""
+def answer_lines(answer: "Answer", *, explain: bool = False) -> Iterator[str]:
+    """Numbered passages with their citations; with `explain`, why each ranks where it does."""
     if not answer.results:
         yield "nothing was found"
     for number, hit in enumerate(answer.results, start=1):
         yield from _hit_lines(number, hit)
+        if explain and hit.trace:
+            yield f"     why: {_why(hit.trace)}"
+        yield ""
     if answer.dropped_out_of_scope:
         yield f"{answer.dropped_out_of_scope} passages lie outside the corpus and are not shown"
     if answer.degraded:
@@ -170,7 +174,23 @@ def _hit_lines(number: int, hit: "Hit") -> Iterator[str]:
         more = f" and {len(cited.also_in) - NAMED} more" if len(cited.also_in) > NAMED else ""
         places = ", ".join(place(p.source, p.start_line, p.end_line) for p in cited.also_in[:NAMED])
         yield f"     also in {places}{more}"
-    yield ""
+    if hit.signals:
+        yield f"     take care: {', '.join(hit.signals)}"
+
+
+def _why(trace: "Trace") -> str:
+    """The sum, and what it is made of."""
+    parts = []
+    if trace.cosine is not None and trace.weight:
+        parts.append(
+            f"{trace.weight:.2f} x cosine {max(0.0, trace.cosine):.4f} (number {trace.meaning_rank} by meaning)"
+        )
+    if trace.weight < 1:
+        found = (
+            "none of its words" if trace.bm25 is None else f"BM25 {trace.bm25:.2f}, number {trace.word_rank} by words"
+        )
+        parts.append(f"{1 - trace.weight:.2f} x words {trace.words:.4f} ({found})")
+    return f"{trace.score:.4f} = {' + '.join(parts)}"
 
 
 def place(source: str, first: int, last: int) -> str:

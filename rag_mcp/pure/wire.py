@@ -10,28 +10,32 @@ from rag_mcp.pure.errors import Failure
 from rag_mcp.pure.findings import Finding
 
 
-def answer_shape(answer: Answer) -> dict[str, Any]:
-    """A successful search."""
+def answer_shape(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
+    """A successful search; with `explain` each hit says why it ranks where it does."""
     shape: dict[str, Any] = {
         "ok": True,
         "query": answer.query,
         "k": answer.k,
         "count": answer.count,
         "dropped_out_of_scope": answer.dropped_out_of_scope,
-        "results": [hit_shape(hit) for hit in answer.results],
+        "results": [hit_shape(hit, explain=explain) for hit in answer.results],
     }
     if answer.degraded:
         shape["degraded"] = answer.degraded
     return shape
 
 
-def hit_shape(hit: Hit) -> dict[str, Any]:
+def hit_shape(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
     """One passage."""
     citation = asdict(hit.citation, recurse=True)
     citation["heading_path"] = list(hit.citation.heading_path)
     citation["also_in"] = [asdict(place) for place in hit.citation.also_in]
     shape: dict[str, Any] = {"text": hit.text, "citation": citation, "score": hit.score}
-    return {**shape, "signals": list(hit.signals)} if hit.signals else shape
+    if hit.signals:
+        shape["signals"] = list(hit.signals)
+    if explain and hit.trace:
+        shape["explain"] = asdict(hit.trace)
+    return shape
 
 
 def refusal_shape(failure: Failure, k: int | None = None) -> dict[str, Any]:

@@ -18,7 +18,10 @@ def test_no_candidate_is_invented_or_lost_and_scores_stay_in_bounds(
     fused = fuse(near, words, mode, weight)
     assert set(fused) == set(near)
     assert all(0 <= trace.score <= 1 for trace in fused.values())
-    assert all((trace.cosine, trace.bm25) == (near[rid], words.get(rid)) for rid, trace in fused.items())
+    for rid, trace in fused.items():
+        assert (trace.cosine, trace.bm25) == (None if mode == "keyword" else near[rid], words.get(rid))
+        by_meaning = 0.0 if trace.cosine is None else max(0.0, trace.cosine)
+        assert trace.score == pytest.approx(trace.weight * by_meaning + (1 - trace.weight) * trace.words)
 
 
 @given(cosines, bm25)
