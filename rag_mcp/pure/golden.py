@@ -1,0 +1,196 @@
+"""Questions with known answers: what a case says, whether that makes sense, and where in a text its answer stands.
+
+    source             the whole document
+    source + heading   the section under that heading, the sections below it included
+    source + lines     those lines
+    source + quote     the characters of the quote; white space counts as white space, however much there is
+    quote              the quote, in whatever document it stands
+
+Heading, lines and quote narrow each other. Texts are compared, and counted in characters, with LF as their only line
+end. Whether a passage is right is decided in `judging`.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import takewhile
+
+from attrs import field, frozen
+from returns.result import Failure, Result, Success
+
+from rag_mcp.pure.blocks import LINE_END, Heading, line_starts, outline
+from rag_mcp.pure.frontmatter import split
+from rag_mcp.pure.identity import digest_of
+from rag_mcp.pure.paths import inside
+from rag_mcp.pure.query import MAX_K, parse_query
+
+PROPOSED = "proposed"
+"""Tag of a case that was made of a heading and that nobody has worded yet."""
+LINES = re.compile(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?")
+GRADES = range(1, 11)
+NAME = 60  # letters of an id that is made of a question
+
+
+@frozen
+class Expectation:
+    """Something that the passages should hold; `grade` is its worth (1 to 10) where some are worth more than others."""
+
+    source: str = ""
+    heading: str = ""
+    quote: str = ""
+    lines: str = ""
+    grade: int = 1
+
+
+@frozen
+class Case:
+    """A question and all that its passages should hold. `none`: the corpus does not answer it.
+
+    `k`: so many passages are looked at, None as many as the run says. `id` "": it is made of the question.
+    """
+
+    question: str
+    expect: tuple[Expectation, ...] = ()
+    id: str = ""
+    doc_class: str | None = None
+    tags: tuple[str, ...] = ()
+    k: int | None = None
+    none: bool = field(default=False)
+
+    @property
+    def name(self) -> str:
+        """The id, or the words of the question joined by hyphens, up to 60 letters of them."""
+        return self.id or "-".join(re.findall(r"\w+", self.question.lower()))[:NAME].strip("-") or "case"
+
+    @property
+    def wording(self) -> str:
+        """32 hex digits that stand for what is asked and expected; what was judged by another wording is no measure."""
+        expected = [(e.source, e.heading, e.quote, e.lines, e.grade) for e in self.expect]
+        return digest_of(self.question, expected, self.doc_class, self.k, self.none)
+
+
+def flaw(case: Case) -> str | None:
+    """Why a case means nothing; None when it does."""
+    asked = parse_query(case.question, doc_class=case.doc_class)
+    if isinstance(asked, Failure):
+        return f"{asked.failure().message}".replace("query", "question", 1)
+    if case.k is not None and not 1 <= case.k <= MAX_K:
+        return f"k must be 1 to {MAX_K}"
+    if case.none and case.expect:
+        return "it has none = true, and something is expected all the same"
+    if not case.none and not case.expect:
+        return "nothing is expected: give it expect = [...], or none = true where the corpus holds no answer"
+    flaws = ((n, _flaw(expectation)) for n, expectation in enumerate(case.expect, start=1))
+    return next((f"expectation {n}: {why}" for n, why in flaws if why), None)
+
+
+def _flaw(expectation: Expectation) -> str | None:
+    if not expectation.source and not expectation.quote.strip():
+        return "it needs a source or a quote"
+    if expectation.source and not inside(expectation.source):
+        return f"source {expectation.source!r} is not a path below the corpus"
+    if (expectation.heading or expectation.lines) and not expectation.source:
+        return "heading and lines need a source"
+    if expectation.lines and _line_numbers(expectation.lines) is None:
+        return f'lines must be like "12" or "12-18", not {expectation.lines!r}'
+    if expectation.grade not in GRADES:
+        return f"grade must be {GRADES[0]} to {GRADES[-1]}"
+    return None
+
+
+def twins(cases: Sequence[Case]) -> tuple[int, int] | None:
+    """The places, from 0, of the first two cases of one name."""
+    seen: dict[str, int] = {}
+    for place, case in enumerate(cases):
+        if case.name in seen:
+            return seen[case.name], place
+        seen[case.name] = place
+    return None
+
+
+def unified(text: str) -> str:
+    """The text with LF as its only line end."""
+    return LINE_END.sub("\n", text)
+
+
+def quoted(quote: str) -> re.Pattern[str]:
+    """A pattern for the words of a quote with any white space between them."""
+    return re.compile(r"\s+".join(map(re.escape, quote.split())))
+
+
+def located(expectation: Expectation, text: str) -> Result[tuple[int, int], str]:
+    """Where in the unified `text` of its source the answer stands, first and last character + 1; or what is not there.
+
+    Of several sections or quotes that fit, the first. White space around it is no part of it.
+    """
+    scopes = [(0, len(text))]
+    if expectation.heading:
+        scopes = sections(text, expectation.heading)
+        if not scopes:
+            return Failure(f"{expectation.source} has no heading {expectation.heading!r}")
+    if numbers := _line_numbers(expectation.lines):
+        span = line_span(text, *numbers)
+        scopes = [both for scope in scopes if (both := (max(span[0], scope[0]), min(span[1], scope[1])))[0] < both[1]]
+        if not scopes:
+            return Failure(f"{expectation.source} does not hold lines {expectation.lines} there")
+    if not expectation.quote.strip():
+        return Success(_trimmed(text, *scopes[0]))
+    pattern = quoted(expectation.quote)
+    found = (match.span() for scope in scopes if (match := pattern.search(text, *scope)))
+    match next(found, None):
+        case None:
+            return Failure(f"{expectation.source} does not hold the quote {expectation.quote[:40]!r} there")
+        case span:
+            return Success(span)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    held = text[start:end]
+    return (start + len(held) - len(held.lstrip()), start + len(held.rstrip())) if held.strip() else (start, end)
+
+
+def sections(text: str, heading: str) -> list[tuple[int, int]]:
+    """The spans under every heading of that name, case and white space set aside, the heading's own lines included."""
+    headings = outline(text, split(text).body).headings
+    wanted = _even(heading)
+    return [
+        (one.start, _end(one, headings[n + 1 :], len(text)))
+        for n, one in enumerate(headings)
+        if _even(one.text) == wanted
+    ]
+
+
+def _end(heading: Heading, later: Sequence[Heading], end: int) -> int:
+    below = len(list(takewhile(lambda other: other.level > heading.level, later)))
+    return later[below].start if below < len(later) else end
+
+
+def line_span(text: str, first: int, last: int) -> tuple[int, int]:
+    """The characters of the lines from `first` to `last`, from 1, cut to what is there, without the last line end."""
+    starts = (*line_starts(text), len(text) + 1)
+    count = len(starts) - 1
+    return min(starts[min(first - 1, count)], len(text)), max(0, starts[min(last, count)] - 1)
+
+
+def _line_numbers(lines: str) -> tuple[int, int] | None:
+    match = LINES.fullmatch(lines)
+    if match is None:
+        return None
+    first, last = int(match[1]), int(match[2] or match[1])
+    return (first, last) if first <= last else None
+
+
+def _even(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def proposals(path: str, text: str) -> Case | None:
+    """A case made of the first section of a document that says something, to be worded by a person."""
+    headings = outline(text, split(text).body).headings
+    ends = [*(heading.start for heading in headings[1:]), len(text)]
+    for heading, end in sorted(zip(headings, ends, strict=True), key=lambda pair: pair[0].level == 1):
+        body = text[heading.end : end].strip()
+        if heading.text and len(body) >= 40:
+            title = headings[0].text if headings[0] is not heading else ""
+            question = f"{title}: {heading.text}?" if title else f"{heading.text}?"
+            return Case(question, (Expectation(path, heading.text),), tags=(PROPOSED,))
+    return None
