@@ -26,7 +26,7 @@ from rag_mcp.effects.ports import Progress
 from rag_mcp.index import Index
 from rag_mcp.pure.comparing import Comparison, Tolerance, compared
 from rag_mcp.pure.errors import BadGolden, SourceUnavailable
-from rag_mcp.pure.golden import Case, Expectation, flaw, proposals, twins
+from rag_mcp.pure.golden import Case, Expectation, flaw, proposed, twins
 from rag_mcp.pure.judging import Judged, Run
 from rag_mcp.pure.query import clamp_k
 
@@ -78,7 +78,7 @@ def propose(index: Index, limit: int = 20) -> tuple[Case, ...]:
     paths = index.documents()
     step = max(1, len(paths) / limit) if limit else len(paths)
     chosen = [paths[int(n * step)] for n in range(min(limit, len(paths)))]
-    made = [proposals(path, text) for path in chosen if (text := _text(index, path)) is not None]
+    made = [proposed(path, text) for path in chosen if (text := _text(index, path)) is not None]
     distinct = {case.name: case for case in made if case is not None and flaw(case) is None}
     return tuple(distinct.values())
 

@@ -120,7 +120,7 @@ def tolerance(given: Sequence[str]) -> Result[Tolerance, str]:
 def compared(before: Run, after: Run, allowed: Tolerance = Tolerance()) -> Comparison:
     """What moved from one run to the other."""
     old, new = ({case.id: case for case in run.cases} for run in (before, after))
-    common = sorted(name for name in old.keys() & new.keys() if old[name].wording == new[name].wording)
+    common = sorted(name for name in old.keys() & new.keys() if _asked(old[name]) == _asked(new[name]))
     moves = [
         Move(name, kind, old.get(name), new.get(name))
         for name in sorted(old.keys() | new.keys())
@@ -143,7 +143,7 @@ def _moved(before: Judged | None, after: Judged | None) -> Moved | None:
         return Moved.NEW
     if after is None:
         return Moved.GONE
-    if before.wording != after.wording or before.k != after.k:
+    if _asked(before) != _asked(after):
         return Moved.EDITED
     if before.none:
         if before.silent == after.silent:
@@ -157,6 +157,11 @@ def _moved(before: Judged | None, after: Judged | None) -> Moved | None:
     if any(b < a for a, b in pairs):
         return Moved.WORSE
     return Moved.BETTER if any(b > a for a, b in pairs) else None
+
+
+def _asked(case: Judged) -> tuple[str, bool, int]:
+    """What must be equal for two results to be comparable."""
+    return case.wording, case.none, case.k
 
 
 def _goodness(case: Judged) -> tuple[float, float, float, bool]:

@@ -12,7 +12,7 @@ end. Whether a passage is right is decided in `judging`.
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 
 from attrs import field, frozen
 from returns.result import Failure, Result, Success
@@ -28,6 +28,7 @@ PROPOSED = "proposed"
 LINES = re.compile(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?")
 GRADES = range(1, 11)
 NAME = 60  # letters of an id that is made of a question
+WORTH = 40  # letters that a section has to have to be asked for
 
 
 @frozen
@@ -183,13 +184,18 @@ def _even(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def proposals(path: str, text: str) -> Case | None:
-    """A case made of the first section of a document that says something, to be worded by a person."""
+def proposed(path: str, text: str) -> Case | None:
+    """A case made of the first section of a document that says something, to be worded by a person.
+
+    The section's name is that of no other; a section below the title comes before the title's own.
+    """
     headings = outline(text, split(text).body).headings
-    ends = [*(heading.start for heading in headings[1:]), len(text)]
-    for heading, end in sorted(zip(headings, ends, strict=True), key=lambda pair: pair[0].level == 1):
-        body = text[heading.end : end].strip()
-        if heading.text and len(body) >= 40:
+    bodies = [
+        (heading, text[heading.end : following.start if following else len(text)].strip())
+        for heading, following in zip_longest(headings, headings[1:])
+    ]
+    for heading, body in sorted(bodies, key=lambda pair: pair[0].level == 1):
+        if heading.text and len(body) >= WORTH and len(sections(text, heading.text)) == 1:
             title = headings[0].text if headings[0] is not heading else ""
             question = f"{title}: {heading.text}?" if title else f"{heading.text}?"
             return Case(question, (Expectation(path, heading.text),), tags=(PROPOSED,))

@@ -81,7 +81,7 @@ def problem_lines(cases: Sequence[Judged]) -> Iterator[str]:
 
 def headline(name: str, run: Run) -> str:
     """Which cases, over what."""
-    search = "".join(f"   {key} {printable(value)}" for key, value in sorted(run.setup.search.items()))
+    search = "".join(f"   {printable(key)} {printable(value)}" for key, value in sorted(run.setup.search.items()))
     setup = f"embedder {printable(run.setup.embedder)}   {run.setup.passages} passages{search}"
     return f"{printable(name)}   {_count(len(run.cases), 'case')}   k {run.k}   {setup}"
 
