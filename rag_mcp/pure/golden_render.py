@@ -71,7 +71,7 @@ def run_lines(name: str, run: Run) -> Iterator[str]:
 
 
 def problem_lines(cases: Sequence[Judged]) -> Iterator[str]:
-    """What cases expect and the corpus does not hold, and how many are still as proposed."""
+    """What is amiss with cases and corpus, and how many are still as proposed."""
     for case in cases:
         for problem in case.problems:
             yield f"  ! {printable(case.id)}: {printable(problem)}"

@@ -32,7 +32,7 @@ class Judged:
 
     `ranks` are those of the expectations, in order. `recall`, `precision` and `iou` are None where whole documents are
     expected, and where no answer is. `silent`: nothing came back, or nothing was close. `top` is the best score.
-    `sources` are the passages, "path:first-last"; `problems` what the case expects and the corpus does not hold.
+    `sources` are the passages, "path:first-last"; `problems` what the corpus does not hold, or holds and was not ingested.
     """
 
     id: str
@@ -116,11 +116,12 @@ class Page:
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "starts", line_starts(self.text))
 
-    def place(self, text: str, first: int, last: int) -> tuple[int, int]:
-        """Where the unified `text` stands, said to be on lines `first` to `last`; the lines where it is not there."""
+    def place(self, text: str, first: int, last: int) -> tuple[int, int] | None:
+        """Where the unified `text` stands, said to be on lines `first` to `last`; None where it stands nowhere."""
         begin, end = line_span(self.text, first, last)
         at = self.text.find(text, begin, max(end, begin + len(text)))
-        return (begin, end) if at < 0 else (at, at + len(text))
+        at = self.text.find(text) if at < 0 else at
+        return None if at < 0 else (at, at + len(text))
 
 
 def judged(case: Case, answer: Answer, pages: Mapping[str, str | None], k: int, *, silent: bool) -> Judged:
@@ -154,7 +155,7 @@ def judged(case: Case, answer: Answer, pages: Mapping[str, str | None], k: int, 
         top=hits[0].score if hits else None,
         sources=tuple(_cited(found) for found in hits),
         tags=case.tags,
-        problems=tuple(goal.problem for goal in goals if goal.problem),
+        problems=(*(goal.problem for goal in goals if goal.problem), *_stale(hits)),
     )
 
 
@@ -177,7 +178,8 @@ def _places(found: Hit, text: str, read: Mapping[str, Page]) -> list[Span]:
     cited = found.citation
     stands = [(cited.source, cited.start_line, cited.end_line)]
     stands += [(place.source, place.start_line, place.end_line) for place in cited.also_in]
-    return [Span(source, *read[source].place(text, *lines)) for source, *lines in stands if source in read]
+    found_at = ((source, read[source].place(text, *lines)) for source, *lines in stands if source in read)
+    return [Span(source, *place) for source, place in found_at if place]
 
 
 def _rank(goal: Goal, texts: Sequence[str], places: Sequence[Sequence[Span]]) -> int | None:
@@ -209,3 +211,8 @@ def _met(goal: Goal, texts: Sequence[str]) -> list[Span]:
 def _cited(found: Hit) -> str:
     cited = found.citation
     return f"{cited.source}:{cited.start_line}-{cited.end_line}"
+
+
+def _stale(hits: Sequence[Hit]) -> list[str]:
+    changed = dict.fromkeys(found.citation.source for found in hits if found.citation.stale)
+    return [f"{source} has changed since it was ingested" for source in changed]
