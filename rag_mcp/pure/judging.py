@@ -32,7 +32,7 @@ class Judged:
 
     `ranks` are those of the expectations, in order. `recall`, `precision` and `iou` are None where whole documents are
     expected, and where no answer is. `silent`: nothing came back, or nothing was close. `top` is the best score.
-    `sources` are the passages, "path:first-last"; `problems` what the corpus does not hold, or holds and was not ingested.
+    `sources` are the passages, "path:first-last"; `problems` what was not found in the corpus, or not ingested.
     """
 
     id: str
