@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rag_mcp.effects.ports import Progress, Silence
 from rag_mcp.pure.citations import Answer
-from rag_mcp.pure.golden import Case
+from rag_mcp.pure.golden import Case, Page
 from rag_mcp.pure.judging import Judged, judged
 
 Ask = Callable[[str, int, str | None], Answer]
@@ -17,7 +17,8 @@ def evaluate(
     cases: Sequence[Case], ask: Ask, read: Read, k: int, progress: Progress | None = None
 ) -> tuple[Judged, ...]:
     """The cases, judged, in their order. Each document that they name is read once."""
-    pages = {source: read(source) for source in sorted(_sources(cases))}
+    texts = {source: read(source) for source in sorted(_sources(cases))}
+    pages = {source: None if text is None else Page.of(text) for source, text in texts.items()}
     done: list[Judged] = []
     with (progress or Silence()).task("asking", len(cases), len(cases)) as advance:
         for case in cases:

@@ -12,7 +12,9 @@ end. Whether a passage is right is decided in `judging`.
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile, zip_longest
+from functools import cached_property
+from itertools import zip_longest
+from typing import Self
 
 from attrs import field, frozen
 from returns.result import Failure, Result, Success
@@ -108,6 +110,51 @@ def twins(cases: Sequence[Case]) -> tuple[int, int] | None:
     return None
 
 
+@frozen
+class Page:
+    """A document that cases name; `text` has LF as its only line end."""
+
+    text: str
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The page of a text with any line ends."""
+        return cls(unified(text))
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Where lines begin, and one more after the last."""
+        return (*line_starts(self.text), len(self.text) + 1)
+
+    @cached_property
+    def headings(self) -> tuple[Heading, ...]:
+        """The headings that open sections."""
+        return outline(self.text, split(self.text).body).headings
+
+    def lines(self, first: int, last: int) -> tuple[int, int]:
+        """The characters of these lines, from 1, cut to what is there, without the last line end."""
+        count = len(self.starts) - 1
+        start, end = self.starts[min(first - 1, count)], self.starts[min(last, count)] - 1
+        return min(start, len(self.text)), max(0, end)
+
+    def sections(self, name: str) -> list[tuple[int, int]]:
+        """The spans under every heading of that name, case and white space set aside, the heading's lines included."""
+        wanted = _even(name)
+        return [(h.start, self._end(n)) for n, h in enumerate(self.headings) if _even(h.text) == wanted]
+
+    def place(self, text: str, first: int, last: int) -> tuple[int, int] | None:
+        """Where a unified text stands, said to be on lines `first` to `last`; None where it stands nowhere."""
+        begin, end = self.lines(first, last)
+        at = self.text.find(text, begin, max(end, begin + len(text)))
+        at = self.text.find(text) if at < 0 else at
+        return None if at < 0 else (at, at + len(text))
+
+    def _end(self, place: int) -> int:
+        level = self.headings[place].level
+        after = (heading.start for heading in self.headings[place + 1 :] if heading.level <= level)
+        return next(after, len(self.text))
+
+
 def unified(text: str) -> str:
     """The text with LF as its only line end."""
     return LINE_END.sub("\n", text)
@@ -118,58 +165,32 @@ def quoted(quote: str) -> re.Pattern[str]:
     return re.compile(r"\s+".join(map(re.escape, quote.split())))
 
 
-def located(expectation: Expectation, text: str) -> Result[tuple[int, int], str]:
-    """Where in the unified `text` of its source the answer stands, first and last character + 1; or what is not there.
+def located(expectation: Expectation, page: Page) -> Result[tuple[int, int], str]:
+    """Where in its source the answer stands, first character and last + 1; or what is not there.
 
     Of several sections or quotes that fit, the first. White space around it is no part of it.
     """
-    scopes = [(0, len(text))]
-    if expectation.heading:
-        scopes = sections(text, expectation.heading)
-        if not scopes:
-            return Failure(f"{expectation.source} has no heading {expectation.heading!r}")
+    text, source = page.text, expectation.source
+    scopes = page.sections(expectation.heading) if expectation.heading else [(0, len(text))]
+    if not scopes:
+        return Failure(f"{source} has no heading {expectation.heading!r}")
     if numbers := _line_numbers(expectation.lines):
-        span = line_span(text, *numbers)
-        scopes = [both for scope in scopes if (both := (max(span[0], scope[0]), min(span[1], scope[1])))[0] < both[1]]
-        if not scopes:
-            return Failure(f"{expectation.source} does not hold lines {expectation.lines} there")
+        start, end = page.lines(*numbers)
+        scopes = [(max(start, a), min(end, b)) for a, b in scopes if max(start, a) < min(end, b)]
+    if not scopes:
+        return Failure(f"{source} does not hold lines {expectation.lines} there")
     if not expectation.quote.strip():
         return Success(_trimmed(text, *scopes[0]))
     pattern = quoted(expectation.quote)
-    found = (match.span() for scope in scopes if (match := pattern.search(text, *scope)))
-    match next(found, None):
-        case None:
-            return Failure(f"{expectation.source} does not hold the quote {expectation.quote[:40]!r} there")
-        case span:
-            return Success(span)
+    found = next((match.span() for scope in scopes if (match := pattern.search(text, *scope))), None)
+    if found is None:
+        return Failure(f"{source} does not hold the quote {expectation.quote[:40]!r} there")
+    return Success(found)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     held = text[start:end]
     return (start + len(held) - len(held.lstrip()), start + len(held.rstrip())) if held.strip() else (start, end)
-
-
-def sections(text: str, heading: str) -> list[tuple[int, int]]:
-    """The spans under every heading of that name, case and white space set aside, the heading's own lines included."""
-    headings = outline(text, split(text).body).headings
-    wanted = _even(heading)
-    return [
-        (one.start, _end(one, headings[n + 1 :], len(text)))
-        for n, one in enumerate(headings)
-        if _even(one.text) == wanted
-    ]
-
-
-def _end(heading: Heading, later: Sequence[Heading], end: int) -> int:
-    below = len(list(takewhile(lambda other: other.level > heading.level, later)))
-    return later[below].start if below < len(later) else end
-
-
-def line_span(text: str, first: int, last: int) -> tuple[int, int]:
-    """The characters of the lines from `first` to `last`, from 1, cut to what is there, without the last line end."""
-    starts = (*line_starts(text), len(text) + 1)
-    count = len(starts) - 1
-    return min(starts[min(first - 1, count)], len(text)), max(0, starts[min(last, count)] - 1)
 
 
 def _line_numbers(lines: str) -> tuple[int, int] | None:
@@ -189,13 +210,14 @@ def proposed(path: str, text: str) -> Case | None:
 
     The section's name is that of no other; a section below the title comes before the title's own.
     """
-    headings = outline(text, split(text).body).headings
+    page = Page.of(text)
+    headings = page.headings
     bodies = [
-        (heading, text[heading.end : following.start if following else len(text)].strip())
+        (heading, page.text[heading.end : following.start if following else None].strip())
         for heading, following in zip_longest(headings, headings[1:])
     ]
     for heading, body in sorted(bodies, key=lambda pair: pair[0].level == 1):
-        if heading.text and len(body) >= WORTH and len(sections(text, heading.text)) == 1:
+        if heading.text and len(body) >= WORTH and len(page.sections(heading.text)) == 1:
             title = headings[0].text if headings[0] is not heading else ""
             question = f"{title}: {heading.text}?" if title else f"{heading.text}?"
             return Case(question, (Expectation(path, heading.text),), tags=(PROPOSED,))

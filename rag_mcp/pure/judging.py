@@ -13,11 +13,10 @@ the passage is. A case without an answer is right when nothing came back, or the
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
-from attrs import field, frozen
+from attrs import frozen
 
-from rag_mcp.pure.blocks import line_starts
 from rag_mcp.pure.citations import Answer, Hit
-from rag_mcp.pure.golden import Case, Expectation, line_span, located, quoted, unified
+from rag_mcp.pure.golden import Case, Expectation, Page, located, quoted, unified
 from rag_mcp.pure.identity import Setup
 from rag_mcp.pure.metrics import Span, cover, hit, ndcg, overlap, reciprocal_rank
 
@@ -106,27 +105,9 @@ class Goal:
         return lost if self.problem else self.span
 
 
-@frozen
-class Page:
-    """A document that cases name: its unified text, and the offsets of its lines."""
-
-    text: str
-    starts: tuple[int, ...] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "starts", line_starts(self.text))
-
-    def place(self, text: str, first: int, last: int) -> tuple[int, int] | None:
-        """Where the unified `text` stands, said to be on lines `first` to `last`; None where it stands nowhere."""
-        begin, end = line_span(self.text, first, last)
-        at = self.text.find(text, begin, max(end, begin + len(text)))
-        at = self.text.find(text) if at < 0 else at
-        return None if at < 0 else (at, at + len(text))
-
-
-def judged(case: Case, answer: Answer, pages: Mapping[str, str | None], k: int, *, silent: bool) -> Judged:
-    """What an answer is worth. `pages` are the texts of the sources that the case names, None where there is none."""
-    read = {source: Page(unified(text)) for source, text in pages.items() if text is not None}
+def judged(case: Case, answer: Answer, pages: Mapping[str, Page | None], k: int, *, silent: bool) -> Judged:
+    """What an answer is worth. `pages` are the sources that the case names, None where there is none."""
+    read = {source: page for source, page in pages.items() if page is not None}
     goals = [_goal(expectation, read) for expectation in case.expect]
     hits = answer.results[:k]
     texts = [unified(found.text) for found in hits]
@@ -168,7 +149,7 @@ def _goal(expectation: Expectation, read: Mapping[str, Page]) -> Goal:
         return Goal(expectation, problem=f"{expectation.source} is not in the index, or cannot be read")
     if not (expectation.heading or expectation.quote or expectation.lines):
         return Goal(expectation)
-    place = located(expectation, page.text)
+    place = located(expectation, page)
     span = place.value_or(None)
     return Goal(expectation, Span(expectation.source, *span)) if span else Goal(expectation, problem=place.failure())
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from returns.result import Failure, Success
 
 from rag_mcp.pure.citations import Answer, Citation, Hit, Place
-from rag_mcp.pure.golden import Case, Expectation, flaw, line_span, located, proposed, quoted, unified
+from rag_mcp.pure.golden import Case, Expectation, Page, flaw, located, proposed, quoted, unified
 from rag_mcp.pure.golden_codec import cases_of_jsonl, cases_of_toml
 from rag_mcp.pure.judging import Judged, judged
 
@@ -37,18 +37,18 @@ line_ends = st.sampled_from(["\n", "\r\n", "\r"])
 
 def passage(text: str, first: int, last: int, source: str = "a.md", copies: tuple[Place, ...] = ()) -> Hit:
     """The passage that a search would bring for these lines of a document."""
-    start, end = line_span(unified(text), first, last)
+    start, end = Page.of(text).lines(first, last)
     return Hit(unified(text)[start:end], Citation(source, None, 0, (), first, last, "", also_in=copies), 0.5)
 
 
 def judge(expect: Expectation | tuple[Expectation, ...], *hits: Hit, page: str | None = PAGE, k: int = 10) -> Judged:
     expected = expect if isinstance(expect, tuple) else (expect,)
-    pages = {one.source: page for one in expected if one.source}
+    pages = {one.source: None if page is None else Page.of(page) for one in expected if one.source}
     return judged(Case("q", expected), Answer("q", 20, hits), pages, k, silent=not hits)
 
 
 def lines_of(expectation: Expectation) -> str:
-    match located(expectation, PAGE):
+    match located(expectation, Page(PAGE)):
         case Success((start, end)):
             return PAGE[start:end]
         case other:
@@ -68,7 +68,7 @@ def test_heading_lines_and_quote_narrow_each_other() -> None:
         Expectation("a.md", heading="Log", lines="1-3"),
         Expectation("a.md", lines="15-20"),
     ):
-        assert isinstance(located(absent, PAGE), Failure)
+        assert isinstance(located(absent, Page(PAGE)), Failure)
 
 
 @given(documents, st.data())
@@ -78,7 +78,7 @@ def test_a_quote_is_found_where_it_was_taken_whatever_its_white_space(lines: lis
     end = data.draw(st.integers(start, len(text)))
     assume(text[start:end].strip())
     quote = data.draw(st.sampled_from(["\n", " ", " \t\n "])).join(text[start:end].split())
-    found = located(Expectation("a.md", quote=quote), text).unwrap()
+    found = located(Expectation("a.md", quote=quote), Page(text)).unwrap()
     assert text[found[0] : found[1]].split() == quote.split()
     assert found[0] <= len(text[:start]) + len(text[start:end]) - len(text[start:end].lstrip())
 
@@ -91,13 +91,13 @@ def test_a_passage_is_right_when_it_shares_half_of_the_shorter_of_the_two(
     whole = unified(text)
     numbers = st.tuples(st.integers(1, len(lines)), st.integers(1, len(lines))).map(sorted)
     wanted, given_ = data.draw(numbers), data.draw(numbers)
-    place = located(Expectation("a.md", lines="{}-{}".format(*wanted)), whole)
+    place = located(Expectation("a.md", lines="{}-{}".format(*wanted)), Page(whole))
     assume(isinstance(place, Success))
     hit = passage(text, *given_)
     assume(hit.text)
     result = judge(Expectation("a.md", lines="{}-{}".format(*wanted)), hit, page=text)
     expected = set(range(*place.unwrap()))
-    returned = set(range(*line_span(whole, *given_)))
+    returned = set(range(*Page(whole).lines(*given_)))
     shared = len(expected & returned)
     assert (result.rank == 1) == (shared > 0 and 2 * shared >= min(len(expected), len(returned)))
     assert result.recall == pytest.approx(shared / len(expected), abs=1e-6)
@@ -226,4 +226,4 @@ def test_what_is_proposed_is_a_sound_case_whose_answer_is_there(lines: list[str]
     case = proposed("a.md", text)
     if case is not None:
         assert flaw(case) is None
-        assert "text of more" in text[slice(*located(case.expect[0], text).unwrap())]
+        assert "text of more" in text[slice(*located(case.expect[0], Page(text)).unwrap())]

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_mcp.pure.citations import Answer, Citation, Hit
-from rag_mcp.pure.golden import Case, Expectation
+from rag_mcp.pure.golden import Case, Expectation, Page
 from rag_mcp.pure.judging import judged
 from rag_mcp.pure.metrics import Span, cover, dcg, hit, ndcg, overlap, reciprocal_rank
 
@@ -56,7 +56,7 @@ def test_a_case_that_expects_whole_documents_is_judged_as_ir_measures_judges_a_r
     grades, ranking = world
     hits = tuple(Hit("text", Citation(name, None, 0, (), 1, 1, ""), 0.5) for name in ranking)
     case = Case("which?", tuple(Expectation(name, grade=grade) for name, grade in grades.items()))
-    result = judged(case, Answer("which?", 20, hits), dict.fromkeys(grades, "text"), k, silent=False)
+    result = judged(case, Answer("which?", 20, hits), dict.fromkeys(grades, Page("text")), k, silent=False)
     theirs = by_ir_measures(grades, ranking, k)
     assert {name: result.scores[name] for name in theirs} == pytest.approx(theirs, abs=1e-6)
 
