@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds no
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
     from rag_mcp.pure.citations import Answer
+    from rag_mcp.pure.identity import Setup
     from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.statistics import Stats
 
@@ -163,6 +164,28 @@ class Index:
 
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             return _value(read_source(self._at_desk(snapshot).corpus, snapshot, source, lines))
+
+    def documents(self) -> tuple[str, ...]:
+        """The paths of all documents that the index knows, in order. Raises Refused."""
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            return tuple(sorted(snapshot.belief().entries))
+
+    def setup(self) -> "Setup":
+        """All that an answer depends on besides the question, to tell runs of golden cases apart. Raises Refused."""
+        from rag_mcp.pure.identity import Setup, digest_of
+
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            pointer, belief = snapshot.pointer(), snapshot.belief()
+        if pointer is None:
+            raise Refused(errors.EmptyStore(str(self.store)))
+        entries = sorted(belief.entries.values(), key=lambda entry: entry.path)
+        return Setup(
+            embedder=pointer.embedder.name,
+            fingerprint=pointer.embedder.fingerprint,
+            recipes=tuple(sorted({entry.recipe for entry in entries})),
+            corpus=digest_of([(entry.path, entry.digest) for entry in entries]),
+            passages=sum(entry.rows.count for entry in entries),
+        )
 
     def verify(self) -> "Verdict":
         """Check record, index and corpus against each other; nothing is changed. Raises Refused."""

@@ -38,7 +38,7 @@ def refuse(failure: errors.Failure, options: Options) -> int:
     match failure:
         case errors.WriterBusy():
             return summary.BUSY
-        case errors.ConfigError():
+        case errors.ConfigError() | errors.BadGolden():
             return summary.USAGE
         case _:
             return summary.REFUSED
@@ -208,6 +208,17 @@ def allowance(given: str | None) -> int | None:
     raise click.UsageError("--allow-prune takes a number of files, or all")
 
 
+def golden(act: str) -> Callable[[Options], int]:
+    """A verb of the group `golden`."""
+
+    def run(options: Options) -> int:
+        from rag_mcp.adapters import golden_commands
+
+        return golden_commands.ACTS[act](options)
+
+    return run
+
+
 VERBS: Mapping[str, Callable[[Options], int]] = {
     "ingest": ingest,
     "apply": apply,
@@ -216,4 +227,5 @@ VERBS: Mapping[str, Callable[[Options], int]] = {
     "stats": stats,
     "install": install,
     "demo": demo,
+    **{f"golden_{act}": golden(act) for act in ("init", "run", "record", "compare")},
 }

@@ -6,6 +6,7 @@ Nouns
     identity      what an index was made by; what must be redone when that changes
     errors        every expected failure, a closed union
     vectors       checks and names of vectors
+    metrics       measures of a ranking, and of the characters it covers
     manifest      what the record believes of a file, and the evidence for it
     plans         the plan: one decision and one reason for every path
 
@@ -28,6 +29,11 @@ Decisions
     stages        the search policy: which list next, how deep
     citations     rows and scores -> hits, one for each content
 
+Measuring answers
+    golden        questions with known answers, and where in a text an answer stands
+    judging       passages that came back -> what they are worth
+    comparing     what moved between two runs, and whether that is worse
+
 For people and programs
     findings      what a check found, and what mends it
     summary       what a run did, and its exit code
@@ -37,5 +43,7 @@ For people and programs
     advice        what to do about a failure
     reply         what the server's tool answers, within its budget
     codec         JSON both ways, strict
+    golden_codec  golden cases and baselines, from plain data and back
+    golden_render golden cases as lines of text
     registration  a server's entry in a client's file
 """

@@ -67,10 +67,18 @@ def plan_from_json(text: str) -> Result[SavedPlan, BadPlan]:
         return Failure(BadPlan("it is not a plan of rag-mcp"))
     if version != PLAN_VERSION or type(version) is not int:
         return Failure(BadPlan(f"it is of version {version}, this program reads version {PLAN_VERSION}"))
-    try:
-        saved = converter().structure(data, SavedPlan)
-    except (BaseValidationError, TypeError, ValueError) as error:
-        return Failure(BadPlan("; ".join(transform_error(error)[:3])))
+    made = structured(data, SavedPlan)
+    if isinstance(made, Failure):
+        return Failure(BadPlan(made.failure()))
+    saved = made.unwrap()
     if json.loads(dumps(saved)) != data:  # cattrs takes a string for a list of its letters
         return Failure(BadPlan("a part is missing, or a list is not one"))
     return Success(saved)
+
+
+def structured(data: Any, kind: type[T]) -> Result[T, str]:
+    """A value of the project from plain data, or what is wrong with it and where ("$" is the whole)."""
+    try:
+        return Success(converter().structure(data, kind))
+    except (BaseValidationError, TypeError, ValueError) as error:
+        return Failure("; ".join(transform_error(error)[:3]))

@@ -216,6 +216,20 @@ class BadPlan:
 
 
 @frozen
+class BadGolden:
+    """A file of golden cases, or a baseline, that is missing or cannot be used."""
+
+    type: ClassVar[str] = "bad_golden"
+    file: str
+    why: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"{self.file}: {self.why}"
+
+
+@frozen
 class IndexFailed:
     """The next generation of the index could not be written; the old one stands."""
 
@@ -245,5 +259,6 @@ Failure = (
     | PruneRefused
     | PlanMoved
     | BadPlan
+    | BadGolden
     | IndexFailed
 )

@@ -10,9 +10,10 @@ through such a change leaves files that say for themselves what is still to do.
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cached_property
 
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
 READER_VERSION = 1
 CHUNKER_VERSION = 1
@@ -84,3 +85,19 @@ class RunIdentity:
     def labels(self) -> str:
         """Digest of all that decides a row's metadata."""
         return digest_of(self.metadata_version, asdict(self.labelling))
+
+
+@frozen
+class Setup:
+    """All that an answer depends on besides the question: two stores of equal setups give equal answers.
+
+    `embedder` and `fingerprint` say by what the store was made, `recipes` how its files were cut, `corpus` is a digest
+    of their paths and bytes; `passages` counts. `search` holds the settings of the search that were not left alone.
+    """
+
+    embedder: str
+    fingerprint: str
+    recipes: tuple[str, ...]
+    corpus: str
+    passages: int
+    search: Mapping[str, str] = field(factory=dict)
