@@ -11,6 +11,7 @@ Nouns
 
 From bytes to chunks
     ignore        what is left out of a corpus, and by which rule
+    decoding      bytes to text, by what is certain, declared or likely
     frontmatter   metadata in front of a text
     blocks        CommonMark blocks with their places in the source
     pieces        text taken apart until every piece fits
@@ -18,7 +19,7 @@ From bytes to chunks
     chunking      blocks into passages under a token budget
     classify      note or hand-over
     signals       marks and orders in a passage that try to be more than data
-    documents     the four above, in order: bytes in, Document out
+    documents     the above, in order: bytes in, Document out
 
 Decisions
     recovery      reasons to distrust; what falls through is trusted

@@ -5,6 +5,7 @@ normalisation: two spellings are two files wherever the file system says so). Li
 """
 
 from collections.abc import Callable, Sequence
+from enum import Enum
 
 from attrs import frozen
 
@@ -21,12 +22,25 @@ class Sighting:
     size: int
 
 
+class Lack(Enum):
+    """What a path lacks to be wholly searchable. The order is that of a report."""
+
+    UNREADABLE = "unreadable"
+    UNDECODABLE = "undecodable"
+    TOO_LARGE = "too large"
+    UNSEEN = "out of sight"
+    EXCLUDED = "excluded"
+    EMPTY = "without text"
+    WARNED = "with a warning"
+
+
 @frozen
 class Unreadable:
     """A file that is there and whose text could not be had; what is known of it is kept."""
 
     path: str
     why: str
+    lack: Lack = Lack.UNREADABLE
 
 
 @frozen
