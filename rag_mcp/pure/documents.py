@@ -13,11 +13,12 @@ from attrs import evolve
 from returns.result import Failure
 
 from rag_mcp.pure.blocks import LINE_END, Heading, Outline, line_starts, outline
-from rag_mcp.pure.chunking import SPECIAL_TOKENS, Section, Window, cut
+from rag_mcp.pure.chunking import SPECIAL_TOKENS, Window, cut
 from rag_mcp.pure.classify import doc_class
 from rag_mcp.pure.decoding import Decoded, decoded
 from rag_mcp.pure.frontmatter import FrontMatter, split
 from rag_mcp.pure.identity import RunIdentity
+from rag_mcp.pure.merging import Section
 from rag_mcp.pure.values import Chunk, Document, Measure, Unreadable
 
 LEAST = 16  # tokens; a window this small is a setting gone wrong, and cutting to it would never end
@@ -77,7 +78,8 @@ def window(run: RunIdentity, measure: Measure) -> Window:
     """What fits beside special tokens and document prefix, at most the budget that was set."""
     prefix = run.embedder.document_prefix
     room = run.embedder.max_tokens - SPECIAL_TOKENS - (measure([prefix])[0] if prefix else 0)
-    return Window(max(LEAST, min(room, run.chunking.budget or room)), run.chunking.floor)
+    cutting = run.chunking
+    return Window(max(LEAST, min(room, cutting.budget or room)), cutting.floor, cutting.merge_below, cutting.overlap)
 
 
 def sections(text: str, shape: Outline, front: FrontMatter, title: str | None) -> Iterator[Section]:
