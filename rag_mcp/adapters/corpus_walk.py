@@ -118,8 +118,8 @@ class Walk:
                 return Failure(f"its {IGNORE_FILE} is not text in UTF-8")
             case Success(data):
                 return rules.with_file(path, data.decode("utf-8", "surrogateescape"))
-            case Failure(why):
-                return Failure(f"its {IGNORE_FILE} could not be read ({why})")
+            case Failure(not_had):
+                return Failure(f"its {IGNORE_FILE} could not be read ({not_had.why})")
         raise AssertionError
 
     def _entry(self, entry: os.DirEntry[str], path: str, folder: int, rules: Rules) -> str | None:
@@ -158,8 +158,8 @@ class Walk:
             match contents(folder, entry.name, self.largest):
                 case Success(data):
                     self.sightings.append(Sighting(path, hashlib.sha256(data).hexdigest(), len(data)))
-                case Failure(why):
-                    self.unreadables.append(Unreadable(path, why))
+                case Failure(not_had):
+                    self.unreadables.append(Unreadable(path, not_had.why, not_had.lack))
 
     def _link(self, path: str, rules: Rules) -> None:
         """A link is read at the place it leads to, or not at all."""

@@ -28,6 +28,7 @@ Decisions
     planning      look + belief + identity -> plan
     query         what a caller sent -> a question in bounds, or why not
     stages        the search policy: which list next, how deep
+    coverage      what is not wholly searchable, and why
     citations     rows and scores -> hits, one for each content
 
 For people and programs
