@@ -2,7 +2,8 @@
 
     unreadable, undecodable, too large     it is there, and its text could not be had; what was stored of it is kept
     out of sight                           a folder below which the look did not reach
-    excluded                               seen, and left out by a rule
+    excluded                               seen, and left out by a rule; by their names no Markdown, which are listed
+                                           once for each folder and ending
     without text                           read, and there is nothing in it to search
     with a warning                         searchable, save for what the warning says
 
@@ -12,6 +13,7 @@ be listed more than once.
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from posixpath import basename, dirname, join, splitext
 
 from attrs import frozen
 
@@ -38,8 +40,21 @@ def unseen(look: Listing, prepared: Mapping[str, Prepared]) -> tuple[Uncovered, 
             (Uncovered(each.path, each.lack, each.why) for each in (*look.unreadables, *refused)),
             (Uncovered(gap.path, Lack.UNSEEN, gap.why) for gap in look.gaps),
             (Uncovered(each.path, Lack.EXCLUDED, each.why) for each in look.excluded),
+            _others(look.others),
         )
     )
+
+
+def _others(paths: Iterable[str]) -> Iterator[Uncovered]:
+    alike: dict[tuple[str, str], list[str]] = {}
+    for path in paths:
+        alike.setdefault((dirname(path), splitext(path)[1] or basename(path)), []).append(path)
+    for (folder, ending), several in alike.items():
+        if len(several) == 1:
+            yield Uncovered(several[0], Lack.EXCLUDED, "it is not Markdown by its name")
+        else:
+            why = f"{len(several)} files that are not Markdown by their names"
+            yield Uncovered(join(folder, f"*{ending}"), Lack.EXCLUDED, why)
 
 
 def coverage(known: Iterable[Uncovered], entries: Iterable[tuple[str, int, tuple[str, ...]]]) -> tuple[Uncovered, ...]:

@@ -1,13 +1,14 @@
 """One file, from bytes to passages: decode, front matter, outline, sections, chunks, class.
 
 Each chunk belongs to one section, the span under one heading; its text is the exact slice of the decoded file. The
-title of a document is its front matter's, else its first H1; the file name never enters what is embedded, so that a
-renamed file costs no embedding.
+title of a document is its front matter's, else its first H1, else its file name; the file name never enters what is
+embedded, so that a renamed file costs no embedding.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from posixpath import basename, splitext
 
 from attrs import evolve
 from returns.result import Failure
@@ -39,12 +40,13 @@ def _document(path: str, found: Decoded, size: int, digest: str, run: RunIdentit
     front = split(text)
     shape = outline(text, front.body)
     title = named_title(front)
+    named = (heading.text for heading in shape.headings if heading.level == 1 and heading.text)
     chunks, warnings = cut(text, shape, list(sections(text, shape, front, title)), window(run, measure), measure)
     return Document(
         path=path,
         digest=digest,
         size=size,
-        title=title or next((heading.text for heading in shape.headings if heading.level == 1 and heading.text), None),
+        title=title or next(named, None) or splitext(basename(path))[0],
         doc_class=doc_class(path, front.metadata, run.labelling),
         chunks=chunks if text == source else tuple(placed(chunks, text, source)),
         warnings=(*((found.warning,) if found.warning else ()), *front.warnings, *warnings),

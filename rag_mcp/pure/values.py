@@ -61,13 +61,17 @@ class Gap:
 
 @frozen
 class Listing:
-    """One look at a corpus. Each tuple is sorted by path and no path occurs twice."""
+    """One look at a corpus. Each tuple is sorted by path and no path occurs twice.
+
+    `others` are files that are not Markdown by their names; nothing else is known of them.
+    """
 
     root: str
     sightings: tuple[Sighting, ...] = ()
     unreadables: tuple[Unreadable, ...] = ()
     excluded: tuple[Excluded, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 @frozen
@@ -93,7 +97,7 @@ class Chunk:
 
 @frozen
 class Document:
-    """A file, read and cut. `title` is None where the file names none; warnings are sentences."""
+    """A file, read and cut. Warnings are sentences."""
 
     path: str
     digest: str

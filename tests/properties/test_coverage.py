@@ -71,3 +71,12 @@ def test_what_is_shown_is_safe_for_a_terminal_and_names_the_root():
         "            \\x1b.md (nothing in it can be searched)",
     ]
     assert list(coverage_lines(())) == ["coverage    every file is wholly searchable"]
+
+
+@given(st.lists(st.sampled_from(("a.png", "b.png", "x/a.png", "x/c.png", "x/d", "LICENSE", ".hidden")), unique=True))
+def test_files_that_are_no_markdown_are_listed_once_for_each_folder_and_ending(others):
+    found = unseen(Listing("/corpus", others=tuple(sorted(others))), {})
+    named = {each.path for each in found}
+    assert all(path in named or f"{path[:-5]}*.png" in named for path in others)
+    assert len(found) == len({(path.rpartition("/")[0], path.endswith(".png") or path) for path in others})
+    assert all(each.lack is Lack.EXCLUDED for each in found)
