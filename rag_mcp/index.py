@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds no
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
     from rag_mcp.pure.citations import Answer
+    from rag_mcp.pure.coverage import Uncovered
     from rag_mcp.pure.identity import Setup
     from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.statistics import Stats
@@ -234,6 +235,14 @@ class Index:
             classes=counted.classes,
             bytes_on_disk=sizes,
         )
+
+    def coverage(self) -> "tuple[Uncovered, ...]":
+        """Every path that the last ingest found not wholly searchable, and why; nothing is looked at anew.
+
+        Raises Refused (StoreMissing, StoreUnreachable).
+        """
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            return snapshot.coverage()
 
     def close(self) -> None:
         """Release files and memory; idempotent."""

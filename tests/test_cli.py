@@ -129,6 +129,16 @@ def test_held_files_give_exit_code_4_and_are_named(tmp_path: Path, corpus: Path)
     assert [held["path"] for held in report["held"]] == ["binary.md"]
 
 
+def test_stats_lists_what_is_not_wholly_searchable_where_asked(tmp_path: Path, corpus: Path) -> None:
+    (corpus / "bytes.md").write_bytes(b"%PDF-1.4\n\xe2\xe3\xcf\xd3\n")
+    rag(tmp_path, "ingest", "notes", "--embedder", "hash", code=4)
+    shown = rag(tmp_path, "stats", "--corpus", "notes", "--coverage").stdout.splitlines()
+    assert shown[-2:] == ["coverage    1 undecodable", "            bytes.md (it is a PDF document, not text)"]
+    stats = json.loads(rag(tmp_path, "stats", "--corpus", "notes", "--coverage", "--json").stdout)
+    assert stats["coverage"] == [{"path": "bytes.md", "lack": "undecodable", "why": "it is a PDF document, not text"}]
+    assert "coverage" not in json.loads(rag(tmp_path, "stats", "--corpus", "notes", "--json").stdout)
+
+
 def test_what_a_file_says_cannot_drive_the_terminal(tmp_path: Path, corpus: Path) -> None:
     (corpus / "evil\x1b[31m.md").write_text(
         "# Title \x1b]0;owned\x07\n\nThe \x1b[2Jmarlinspike \u202egnp.exe is here.\n"

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -349,3 +350,78 @@ def test_files_whose_bytes_stand_elsewhere_do_not_count_as_vanished(corpus: Path
         for path in (corpus / "renamed").glob("old-*.md"):
             path.unlink()
         assert isinstance(refusal(index.ingest), errors.PruneRefused)
+
+
+def listed(index: Index) -> list[tuple[str, str, str]]:
+    return [(each.path, each.lack.value, each.why) for each in index.coverage()]
+
+
+LEFT_OUT = [
+    ("link.md", "unreadable", "a link to nothing"),
+    ("x\udcff.md", "unreadable", "its name is not UTF-8"),
+    ("bytes.md", "undecodable", "it is a PNG image, not text"),
+    (".obsidian/", "excluded", ""),
+    ("empty.md", "without text", "nothing in it can be searched"),
+    ("latin.md", "with a warning", ""),
+]
+
+
+@pytest.fixture
+def lacking(corpus: Path) -> Path:
+    (corpus / "bytes.md").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+    (corpus / "empty.md").write_text("---\ntitle: Only this\n---\n")
+    (corpus / "latin.md").write_bytes("# Qualität\n".encode("latin-1"))
+    (corpus / "link.md").symlink_to("nowhere.md")
+    (corpus / ".obsidian").mkdir()
+    (corpus / ".obsidian" / "workspace.md").write_text("# Tool\n")
+    (corpus / os.fsdecode(b"x\xff.md")).write_text("# X\n")
+    return corpus
+
+
+def test_what_an_ingest_could_not_search_is_told_later_without_a_new_look(lacking: Path, store: Path) -> None:
+    with opened(lacking, store) as index:
+        index.ingest()
+        shutil.rmtree(lacking)
+        found = listed(index)
+    assert [(path, lack) for path, lack, _ in found] == [(path, lack) for path, lack, _ in LEFT_OUT]
+    assert all(why == said or not said for (_, _, why), (_, _, said) in zip(found, LEFT_OUT, strict=True))
+    assert all(why for _, _, why in found)
+
+
+def test_a_quiet_run_notes_down_only_what_changed_in_what_it_could_not_search(lacking: Path, store: Path) -> None:
+    with opened(lacking, store) as index:
+        generation = index.ingest().generation
+    before = bytes_of(store)
+    with opened(lacking, store) as index:
+        index.ingest()
+    assert bytes_of(store) == before
+    (lacking / "bytes.md").unlink()
+    (lacking / "other.md").write_bytes(b"a\0b")
+    with opened(lacking, store) as index:
+        report = index.ingest()
+        assert (report.generation, report.texts_embedded) == (generation, 0)
+        assert ("other.md", "undecodable", "it holds NUL characters (the first at character 1)") in listed(index)
+        assert "bytes.md" not in {path for path, _, _ in listed(index)}
+
+
+def test_a_store_from_before_the_coverage_list_is_read_and_gains_one(lacking: Path, store: Path) -> None:
+    with opened(lacking, store) as index:
+        index.ingest()
+    with sqlite3.connect(store / "record.sqlite3") as db:
+        db.execute("drop table coverage")
+    db.close()
+    with opened(lacking, store) as index:
+        assert [path for path, _, _ in listed(index)] == ["empty.md", "latin.md"]
+        index.ingest()
+        assert len(listed(index)) == len(LEFT_OUT)
+
+
+def test_a_run_that_fails_leaves_the_coverage_list_of_the_last_one(lacking: Path, store: Path) -> None:
+    with opened(lacking, store) as index:
+        index.ingest()
+        before = listed(index)
+    (lacking / "bytes.md").unlink()
+    (lacking / "new.md").write_text("# New\n\nText that must be embedded.\n")
+    with opened(lacking, store, embedder=Faulty(REPORTED[0], at=1)) as index:
+        refusal(index.ingest)
+        assert listed(index) == before

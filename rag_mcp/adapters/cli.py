@@ -143,9 +143,10 @@ def verify() -> None:
 
 @cli.command(short_help="What a store holds.")
 @click.option("--corpus", metavar="ROOT", help="The corpus whose store is meant.")
+@click.option("--coverage", is_flag=True, help="List every path that is not wholly searchable, and why.")
 @verb
 def stats() -> None:
-    """Count files, passages, vectors and bytes."""
+    """Count files, passages, vectors and bytes, as the last ingest left them."""
 
 
 @cli.command(short_help="Be the MCP server.")

@@ -175,13 +175,18 @@ def verify(options: Options) -> int:
 
 
 def stats(options: Options) -> int:
-    """Count."""
+    """Count, and list what is not wholly searchable where asked."""
+    from rag_mcp.pure.wire import stats_shape
+
     with opened(options, corpus=options["corpus"]) as index:
         counted = index.stats()
+        uncovered = index.coverage() if options["coverage"] else None
     if options["as_json"]:
-        print_json(counted)
+        print_json(stats_shape(counted, uncovered))
     else:
         echo(render.stats_lines(counted))
+        if uncovered is not None:
+            echo(render.coverage_lines(uncovered))
     return summary.DONE
 
 

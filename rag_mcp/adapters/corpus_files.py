@@ -81,7 +81,7 @@ class CorpusFolder:
             # Opening a pipe or a device may be felt at its other end; so its kind is asked for first.
             if not stat.S_ISREG(os.stat(parts[-1], dir_fd=folder, follow_symlinks=False).st_mode):
                 return Failure(Unreadable(path, "not a regular file"))
-            return contents(folder, parts[-1], self._largest).alt(lambda why: Unreadable(path, why))
+            return contents(folder, parts[-1], self._largest).alt(lambda it: Unreadable(path, it.why, it.lack))
         except (OSError, ValueError) as error:
             return Failure(Unreadable(path, clause(error)))
         finally:

@@ -4,7 +4,7 @@
     a folder                     walked; excluded by a rule; or a gap where the look did not reach
     a link                       never followed: excluded, or (leading nowhere) unreadable or a gap
     a pipe, socket or device     never opened: unreadable, if its name is Markdown
-    any other file               passed over in silence
+    any other file               passed over, its name kept
 
 Doubt about a folder is a gap: nothing below it is pruned.
 """
@@ -49,6 +49,7 @@ class Walk:
     unreadables: list[Unreadable] = field(factory=list)
     excluded: list[Excluded] = field(factory=list)
     gaps: list[Gap] = field(factory=list)
+    others: list[str] = field(factory=list)
 
     def listing(self) -> Listing:
         """What was found, sorted."""
@@ -58,6 +59,7 @@ class Walk:
             tuple(sorted(self.unreadables, key=_BY_PATH)),
             tuple(sorted(self.excluded, key=_BY_PATH)),
             tuple(sorted(self.gaps, key=_BY_PATH)),
+            tuple(sorted(self.others)),
         )
 
     def run(self, root: int, rules: Rules) -> None:
@@ -118,8 +120,8 @@ class Walk:
                 return Failure(f"its {IGNORE_FILE} is not text in UTF-8")
             case Success(data):
                 return rules.with_file(path, data.decode("utf-8", "surrogateescape"))
-            case Failure(why):
-                return Failure(f"its {IGNORE_FILE} could not be read ({why})")
+            case Failure(not_had):
+                return Failure(f"its {IGNORE_FILE} could not be read ({not_had.why})")
         raise AssertionError
 
     def _entry(self, entry: os.DirEntry[str], path: str, folder: int, rules: Rules) -> str | None:
@@ -132,6 +134,8 @@ class Walk:
                 return self._subfolder(path, rules)
             elif markdown:
                 self._file(entry, path, folder, rules)
+            elif entry.name != IGNORE_FILE:
+                self.others.append(path)
         except OSError as error:
             self.gaps.append(Gap(path, clause(error)))
         return None
@@ -158,8 +162,8 @@ class Walk:
             match contents(folder, entry.name, self.largest):
                 case Success(data):
                     self.sightings.append(Sighting(path, hashlib.sha256(data).hexdigest(), len(data)))
-                case Failure(why):
-                    self.unreadables.append(Unreadable(path, why))
+                case Failure(not_had):
+                    self.unreadables.append(Unreadable(path, not_had.why, not_had.lack))
 
     def _link(self, path: str, rules: Rules) -> None:
         """A link is read at the place it leads to, or not at all."""

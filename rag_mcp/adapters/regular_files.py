@@ -11,7 +11,10 @@ import os
 import stat
 from collections.abc import Mapping
 
+from attrs import frozen
 from returns.result import Failure, Result, Success
+
+from rag_mcp.pure.values import Lack
 
 FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 """Flags that open a folder, and nothing else, for listing and for opening what is in it."""
@@ -26,28 +29,37 @@ _CLAUSES = {
 }
 
 
-def contents(folder: int, name: str, largest: int) -> Result[bytes, str]:
-    """The bytes of a regular file in an open folder, at most `largest` of them, or a clause that says why not."""
+@frozen
+class NotHad:
+    """Why the bytes of a file could not be had, as a clause, and what it lacks thereby."""
+
+    why: str
+    lack: Lack = Lack.UNREADABLE
+
+
+def contents(folder: int, name: str, largest: int) -> Result[bytes, NotHad]:
+    """The bytes of a regular file in an open folder, at most `largest` of them, or why not."""
     for _ in range(2):
         try:
             file = os.open(name, _FILE, dir_fd=folder)
         except (OSError, ValueError) as error:
-            return Failure(clause(error))
+            return Failure(NotHad(clause(error)))
         try:
             before = os.fstat(file)
             if not stat.S_ISREG(before.st_mode):
-                return Failure("not a regular file")
+                return Failure(NotHad("not a regular file"))
             if before.st_size > largest:
-                return Failure(f"{before.st_size} bytes, larger than the {largest} that are read of a file")
+                too_large = f"{before.st_size} bytes, larger than the {largest} that are read of a file"
+                return Failure(NotHad(too_large, Lack.TOO_LARGE))
             data = _bytes(file, before.st_size)
             after = os.fstat(file)
         except OSError as error:
-            return Failure(clause(error))
+            return Failure(NotHad(clause(error)))
         finally:
             os.close(file)
         if before.st_size == len(data) == after.st_size and before.st_mtime_ns == after.st_mtime_ns:
             return Success(data)
-    return Failure("changed while it was being read")
+    return Failure(NotHad("changed while it was being read"))
 
 
 def _bytes(file: int, size: int) -> bytes:

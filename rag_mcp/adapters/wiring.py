@@ -19,7 +19,7 @@ from rag_mcp.effects.boundary import Refused
 from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Progress, Silence, VectorIndex
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
 from rag_mcp.pure.errors import ConfigError, EmbedderFailed
-from rag_mcp.pure.identity import Labelling, RunIdentity
+from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
 
 if TYPE_CHECKING:
     from rag_mcp.adapters.stores.chroma import ChromaIndex
@@ -41,6 +41,7 @@ class Parts:
     embedder: Embedder
     index: VectorIndex
     labelling: Labelling = Labelling()
+    chunking: Chunking = Chunking()
     progress: Progress = field(factory=Silence)
     checkpoint: Checkpoint = no_checkpoint
     chosen: bool = True
@@ -54,7 +55,7 @@ class Parts:
     @property
     def run(self) -> RunIdentity:
         """What a run with these parts would make."""
-        return RunIdentity(self.embedder.identity, labelling=self.labelling)
+        return RunIdentity(self.embedder.identity, self.chunking, self.labelling)
 
     def lock(self) -> WriterLock:
         """The writer's lock, not yet taken."""
@@ -95,6 +96,7 @@ def assemble(
     *,
     embedder: Embedder | None = None,
     labelling: Labelling | None = None,
+    chunking: Chunking | None = None,
     progress: Progress | None = None,
     checkpoint: Checkpoint = no_checkpoint,
     untouched: bool = False,
@@ -112,6 +114,7 @@ def assemble(
         embedder=maker,
         index=make_index(settings, maker, untouched=untouched),
         labelling=labelling or Labelling(),
+        chunking=chunking or Chunking(),
         progress=progress or Silence(),
         checkpoint=checkpoint,
         chosen=embedder is not None or settings.embedder is not None,

@@ -15,6 +15,7 @@ from returns.result import Failure, Result, Success
 from rag_mcp.effects.embed import Text, embed_texts
 from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
 from rag_mcp.effects.record import Changed, Commit, Pointer, Record
+from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.errors import EmbedderFailed, IndexFailed
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
 from rag_mcp.pure.manifest import entry_of
@@ -45,9 +46,16 @@ class _NotWritten(Exception):
 
 
 def apply_plan(
-    hands: Hands, plan: Plan, run: RunIdentity, documents: Mapping[str, Document]
+    hands: Hands,
+    plan: Plan,
+    run: RunIdentity,
+    documents: Mapping[str, Document],
+    unseen: Sequence[Uncovered] = (),
 ) -> Result[Work, EmbedderFailed | IndexFailed]:
-    """Carry the plan out. On failure every finished segment stands and the unfinished one left nothing."""
+    """Carry the plan out; the last commit notes down what was `unseen`.
+
+    On failure every finished segment stands and the unfinished one left nothing.
+    """
     work, current = Work(), plan
     parts = segments(plan, SEGMENT_TEXTS)
     for part, segment in enumerate(parts, start=1):
@@ -58,7 +66,8 @@ def apply_plan(
                 return Failure(failed)
             case Success(embedded):
                 work = evolve(work, texts_embedded=work.texts_embedded + embedded)
-        match _commit(hands, current, run, segment, documents, last=part == len(parts)):
+        learned = unseen if part == len(parts) else None
+        match _commit(hands, current, run, segment, documents, learned):
             case Failure(why):
                 return Failure(IndexFailed(hands.store, why))
             case Success(changes):
@@ -102,8 +111,7 @@ def _commit(
     run: RunIdentity,
     segment: Sequence[FilePlan],
     documents: Mapping[str, Document],
-    *,
-    last: bool,
+    unseen: Sequence[Uncovered] | None,
 ) -> Result[list[Changed], str]:
     pointer = hands.record.pointer()
     hands.checkpoint("beginning")
@@ -115,8 +123,9 @@ def _commit(
             changes = [change for file in segment if (change := _rewrite(tx, file, run, documents))]
             tx.name_vectors(run.embedder, None if plan.switches_embedder else [f.path for f in segment])
             hands.checkpoint("rows written")
-            if last:
+            if unseen is not None:  # the last segment
                 tx.trim(IDLE_CONTENTS)
+                tx.cover(unseen)
             tx.point(_next_pointer(hands, plan, run, pointer, tx, before))
             hands.checkpoint("committing")
     except _NotWritten as error:

@@ -14,6 +14,7 @@ from rag_mcp.effects.apply import Hands, apply_plan, sweep
 from rag_mcp.effects.ports import Corpus, Embedder, EmbedderFault, Progress, VectorIndex
 from rag_mcp.effects.prepare import prepare
 from rag_mcp.effects.record import Known
+from rag_mcp.pure.coverage import Uncovered, unseen
 from rag_mcp.pure.errors import (
     CorpusMissing,
     EmbedderFailed,
@@ -45,11 +46,12 @@ class Eyes:
 
 @frozen
 class Draft:
-    """A plan, and the documents it was made from."""
+    """A plan, the documents it was made from, and what could not be had of the corpus."""
 
     plan: Plan
     run: RunIdentity
     documents: Mapping[str, Document]
+    unseen: tuple[Uncovered, ...] = ()
 
 
 @frozen
@@ -79,7 +81,7 @@ def draft(
     cached = _cached(eyes, settled, run, prepared, full=order.full)
     plan = plan_ingest(look, settled, run, prepared, cached, order.limits)
     documents = {path: document for path, document in prepared.items() if isinstance(document, Document)}
-    return Success(Draft(plan, run, documents))
+    return Success(Draft(plan, run, documents, unseen(look, prepared)))
 
 
 def believe(eyes: Eyes) -> Belief:
@@ -106,15 +108,18 @@ def _cached(eyes: Eyes, settled: Settled, run: RunIdentity, prepared: Mapping[st
 
 
 def carry_out(hands: Hands, drafted: Draft) -> Result[Report, IngestFailure]:
-    """Apply a draft, unless it is refused; a quiet plan writes nothing."""
+    """Apply a draft, unless it is refused; a quiet plan writes nothing but what is newly out of reach."""
     plan = drafted.plan
     if plan.refusal:
         return Failure(plan.refusal)
     if plan.quiet:
+        if hands.record.unseen() != drafted.unseen:
+            with hands.record.commit() as tx:
+                tx.cover(drafted.unseen)
         sweep(hands)
         work = Work(store_count=hands.record.rows_count(), generation=plan.generation)
         return Success(report(plan, work))
-    match apply_plan(hands, plan, drafted.run, drafted.documents):
+    match apply_plan(hands, plan, drafted.run, drafted.documents, drafted.unseen):
         case Success(work):
             return Success(report(plan, work))
         case Failure(failed):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
+from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, Entry
 from rag_mcp.pure.values import Chunk, Document
@@ -96,6 +97,9 @@ class Commit(Protocol):
     def point(self, pointer: Pointer) -> None:
         """Make this the current pointer, and the keyword index whole where words could not be taken out."""
 
+    def cover(self, unseen: Sequence[Uncovered]) -> None:
+        """Note down what this run could not have, or left out, in place of what an earlier one did."""
+
     def distrust(self, paths: Iterable[str], rids: Iterable[str]) -> None:
         """Let the next ingest do these files, and these vectors, again; nothing that answers is removed."""
 
@@ -123,6 +127,12 @@ class Known(Protocol):
 
     def statistics(self) -> Statistics:
         """Count what is there."""
+
+    def unseen(self) -> tuple[Uncovered, ...]:
+        """What the last run could not have, or left out, in the order of `coverage.unseen`."""
+
+    def coverage(self) -> tuple[Uncovered, ...]:
+        """Everything that is not wholly searchable, and why."""
 
 
 class Record(Known, Protocol):

@@ -21,7 +21,7 @@ from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.pure import stages
 from rag_mcp.pure.blocks import line_of, line_starts
 from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages
-from rag_mcp.pure.documents import decode
+from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query

@@ -8,7 +8,7 @@ from returns.result import Failure, Result, Success
 from rag_mcp.effects.ports import Corpus
 from rag_mcp.effects.record import Snapshot
 from rag_mcp.pure.blocks import line_starts
-from rag_mcp.pure.documents import decode
+from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.errors import SourceUnavailable
 
 

@@ -12,14 +12,16 @@ Nouns
 
 From bytes to chunks
     ignore        what is left out of a corpus, and by which rule
+    decoding      bytes to text, by what is certain, declared or likely
     frontmatter   metadata in front of a text
     blocks        CommonMark blocks with their places in the source
     pieces        text taken apart until every piece fits
     boundaries    where a sequence of pieces is cut, by the text around the cut
+    merging       small neighbouring sections packed together
     chunking      blocks into passages under a token budget
     classify      note or hand-over
     signals       marks and orders in a passage that try to be more than data
-    documents     the four above, in order: bytes in, Document out
+    documents     the above, in order: bytes in, Document out
 
 Decisions
     recovery      reasons to distrust; what falls through is trusted
@@ -27,6 +29,7 @@ Decisions
     planning      look + belief + identity -> plan
     query         what a caller sent -> a question in bounds, or why not
     stages        the search policy: which list next, how deep
+    coverage      what is not wholly searchable, and why
     citations     rows and scores -> hits, one for each content
 
 Measuring answers

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -28,6 +28,7 @@ a character."""
 DEEPEST = 18  # levels of quotes (one each) and lists (two each); the parser gives up at 20
 
 SOLID = frozenset({"fence", "code_block", "html_block", "table_open"})
+UNCUT = frozenset({"inline", "thead_open", "tbody_open"})  # the header of a table stays with its first row
 
 
 @frozen
@@ -41,17 +42,28 @@ class Heading:
 
 
 @frozen
+class Table:
+    """A table: where it begins and ends, and the cells of its header row, with bars between."""
+
+    start: int
+    end: int
+    header: str
+
+
+@frozen
 class Outline:
     """The block structure of a text.
 
     `cuts` maps the offset of a line start to the rank of cutting there (BLOCK, ITEM or ROW); `solid` are spans
-    in which sentences mean nothing: code, HTML, tables. `lines` are the offsets at which lines begin.
+    in which sentences mean nothing: code, HTML, tables. `lines` are the offsets at which lines begin; `tables`
+    are in order and apart.
     """
 
     headings: tuple[Heading, ...]
     cuts: dict[int, int]
     solid: tuple[tuple[int, int], ...]
     lines: tuple[int, ...]
+    tables: tuple[Table, ...] = ()
 
     def line_of(self, offset: int) -> int:
         """The line, from 1, on which the character at `offset` stands."""
@@ -61,6 +73,11 @@ class Outline:
         """True when `offset` lies in one of the solid spans, which are in order and apart."""
         before = bisect_right(self.solid, offset, key=itemgetter(0)) - 1
         return before >= 0 and offset < self.solid[before][1]
+
+    def table_around(self, offset: int) -> Table | None:
+        """The table in which `offset` lies, past its first character; None where there is none."""
+        before = bisect_left(self.tables, offset, key=attrgetter("start")) - 1
+        return self.tables[before] if before >= 0 and offset < self.tables[before].end else None
 
 
 def line_starts(text: str) -> tuple[int, ...]:
@@ -84,21 +101,32 @@ def outline(text: str, body: int = 0) -> Outline:
         place = first + line
         return lines[place] if place < len(lines) else len(text)
 
+    def at_first_row(table: int) -> int:
+        return at(bisect_left(lines, table) - first + 2)
+
     headings: list[Heading] = []
     cuts: dict[int, int] = {}
     solid: list[tuple[int, int]] = []
+    tables: list[tuple[int, int, list[str]]] = []
     for token, inline in _with_next(tokens):
-        if token.map is None or token.nesting < 0 or token.type == "inline":
+        if token.type == "th_open" and inline:
+            tables[-1][2].append(inline.content)
+        if token.map is None or token.nesting < 0 or token.type in UNCUT:
             continue
         start, end = at(token.map[0]), at(token.map[1])
+        if token.type == "tr_open" and start == at_first_row(tables[-1][0]):
+            continue
         rank = BLOCK if token.level == 0 else ROW if token.type == "tr_open" else ITEM
         cuts[start] = min(rank, cuts.get(start, CHARACTER))
         if token.type in SOLID:
             solid.append((start, end))
+        if token.type == "table_open":
+            tables.append((start, end, []))
         if token.type == "heading_open" and token.level == 0:
             title = " ".join(inline.content.split()) if inline else ""
             headings.append(Heading(int(token.tag[1]), title, start, end))
-    return Outline(tuple(headings), cuts, tuple(solid), lines)
+    named = tuple(Table(start, end, " | ".join(cells)) for start, end, cells in tables)
+    return Outline(tuple(headings), cuts, tuple(solid), lines, named)
 
 
 def _with_next(tokens: "list[Token]") -> "Iterator[tuple[Token, Token | None]]":

@@ -1,10 +1,14 @@
 """Sections into passages under a token budget, cut where the text itself says.
 
-A section that fits is one passage. A longer one is taken apart only as far as needed (`pieces`), and the pieces are
-packed again (`boundaries`). In front of what is embedded stands a crumb: the names of the headings above.
+A section that fits is one passage; small neighbours may share one (`merging`). A longer one is taken apart only as
+far as needed (`pieces`), and the pieces are packed again (`boundaries`). A passage that begins where running text had
+to be cut may repeat some of what stands before it (`overlap`).
 
-The data of an inline image (`data:image/...;base64,` and 200 characters or more) is in no passage: the text before it
-and the text after it are cut as if a section ended there, and a warning tells.
+In front of what is embedded stands a crumb: the names of the headings above, and the header row of the table that the
+passage begins in.
+
+Inline data (`data:...;base64,` and 200 characters or more) is in no passage: the text before it and the text after it
+are cut as if a section ended there, and a warning tells.
 """
 
 import hashlib
@@ -15,38 +19,62 @@ from itertools import pairwise
 
 from attrs import evolve, frozen
 
-from rag_mcp.pure.blocks import LINE_END, Outline
+from rag_mcp.pure.blocks import CHARACTER, LINE, LINE_END, SENTENCE, WORD, Outline
 from rag_mcp.pure.boundaries import Worth, cuts
-from rag_mcp.pure.pieces import SPACES, Piece, Stretch, taken_apart, unjoined
+from rag_mcp.pure.merging import Section, merged
+from rag_mcp.pure.pieces import SPACES, Piece, Stretch, taken_apart, unjoined, weight
 from rag_mcp.pure.values import Chunk, Measure
 
 SPECIAL_TOKENS = 2  # [CLS] and [SEP]
-INLINE_DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=]{200,}")
-
-
-@frozen
-class Section:
-    """A span of text under one heading.
-
-    `path` is its heading path, outermost first; `title` goes in front of the crumb where no H1 stands above; `own`
-    is how many of the innermost names the span begins with, as its own heading lines; `solid`, that it is no
-    running text.
-    """
-
-    start: int
-    end: int
-    path: tuple[str, ...] = ()
-    title: str | None = None
-    own: int = 0
-    solid: bool = False
+INLINE_DATA = re.compile(r"data:(image)?[\w.+-]*/[\w.+-]+(?:;[\w.+-]+=[\w.+-]+)*;base64,[A-Za-z0-9+/=]{200,}")
+RUNNING = frozenset({SENTENCE, LINE, WORD, CHARACTER})
+SHARE = 4  # heading names, a table's header and an overlap may each take one part in so many of the window
 
 
 @frozen
 class Window:
-    """What an embedder takes in, in tokens, special tokens and document prefix already taken off."""
+    """What an embedder takes in, in tokens, special tokens and document prefix already taken off; then as `Chunking`.
+
+    `floor` bounds how near two cuts may lie, `merge_below` which sections are packed together, `overlap` what a
+    passage repeats.
+    """
 
     tokens: int
     floor: float
+    merge_below: int = 0
+    overlap: int = 0
+
+
+@frozen
+class _Header:
+    """A table's header row, what it takes of the window, and the size of the table; in tokens."""
+
+    text: str
+    width: int
+    table: int
+
+
+@frozen
+class _Draft:
+    """A passage not measured yet, the heading names in its crumb, and those for what would be cut off its end."""
+
+    chunk: Chunk
+    names: str
+    later: str
+
+
+@frozen
+class _Source:
+    """What passages are cut from: the text, its outline, the header that stands in front of each cut table's rows."""
+
+    text: str
+    outline: Outline
+    headers: Mapping[int, str]
+
+    def header_at(self, offset: int) -> str:
+        """The header row of the table in which `offset` lies; "" where there is none to be repeated."""
+        table = self.outline.table_around(offset)
+        return self.headers.get(table.start, "") if table else ""
 
 
 def cut(
@@ -61,20 +89,54 @@ def cut(
         for span in _without(section, holes[bisect_left(starts, section.start) : bisect_left(starts, section.end)])
     ]
     spans = [span for span in spans if not _blank(text, span)]
-    crumbs = _crumbs(spans, window.tokens // 4, measure)
-    stretches = [Stretch(s.start, s.end, window.tokens - c.size, s.solid) for s, c in zip(spans, crumbs, strict=True)]
+    if window.merge_below:
+        spans = _merged(text, spans, window, measure)
+    crumbs = _crumbs(spans, window.tokens // SHARE, measure)
+    headers = _headers(text, outline, window, measure)
+    source = _Source(text, outline, {at: header.text for at, header in headers.items()})
+    overlap = min(window.overlap, window.tokens // SHARE)
+    stretches = [_stretch(s, c, headers, window.tokens, overlap) for s, c in zip(spans, crumbs, strict=True)]
     pieces = taken_apart(text, outline, stretches, measure)
     drafts = [
         draft
-        for span, crumb, parts in zip(spans, crumbs, pieces, strict=True)
-        for draft in _packed(text, outline, span, crumb, parts, window)
+        for span, crumb, stretch, parts in zip(spans, crumbs, stretches, pieces, strict=True)
+        for draft in _packed(source, span, crumb, stretch, parts, window.floor, overlap)
     ]
-    chunks = _within(drafts, text, outline, window, measure) if drafts else []
-    warnings = tuple(
-        f"line {outline.line_of(start)}: an inline image of {end - start} characters was left out"
-        for start, end in holes
-    )
+    chunks = _within(drafts, source, window, measure) if drafts else []
+    warnings = tuple(_left_out(outline.line_of(match.start()), match) for match in INLINE_DATA.finditer(text))
     return tuple(evolve(chunk, ordinal=n) for n, chunk in enumerate(chunks)), warnings
+
+
+def _left_out(line: int, data: re.Match[str]) -> str:
+    kind = "an inline image" if data[1] else "inline data"
+    return f"line {line}: {kind} of {len(data[0])} characters was left out"
+
+
+def _merged(text: str, spans: Sequence[Section], window: Window, measure: Measure) -> list[Section]:
+    texts = [text[span.start : span.end] for span in spans]
+    sizes = map(weight, measure(texts) if texts else (), map(len, texts))
+    sized = [evolve(span, size=size) for span, size in zip(spans, sizes, strict=True)]
+    budget = window.tokens - window.tokens // SHARE  # the same wherever the crumb is short or long, so cuts stay put
+    return list(merged(text, sized, min(window.merge_below, budget), budget, window.floor))
+
+
+def _headers(text: str, outline: Outline, window: Window, measure: Measure) -> dict[int, "_Header"]:
+    """The headers, by the start of their tables, of the tables that may have to be cut; none that takes too much."""
+    most = window.tokens // SHARE
+    tables = [table for table in outline.tables if table.header and table.end - table.start > most]
+    if not tables:
+        return {}
+    sizes = measure([part for table in tables for part in (text[table.start : table.end], table.header)])
+    found = zip(tables, sizes[::2], sizes[1::2], strict=True)
+    return {table.start: _Header(table.header, own + 1, size) for table, size, own in found if own < most}
+
+
+def _stretch(span: Section, crumb: "Crumb", headers: Mapping[int, "_Header"], tokens: int, overlap: int) -> Stretch:
+    """The span with its budgets: its parts leave room for the greatest header of the tables that are cut."""
+    room = tokens - crumb.size - overlap
+    inside = (header for at, header in headers.items() if span.start <= at < span.end)
+    widest = max((header.width for header in inside if header.table + header.width > room), default=0)
+    return Stretch(span.start, span.end, tokens - crumb.first_size, max(1, room - widest), span.solid, span.size)
 
 
 def embedded_text(chunk: Chunk) -> str:
@@ -104,11 +166,12 @@ def _blank(text: str, span: Section) -> bool:
 class Crumb:
     """What stands in front of a section's first passage, which begins with the heading, and of its later ones.
 
-    `size` is the greater of the two sizes in tokens.
+    `first_size` is the size of the one in tokens, `size` the greater of the two.
     """
 
     first: str
     later: str
+    first_size: int
     size: int
 
 
@@ -121,7 +184,7 @@ def _crumbs(spans: Sequence[Section], limit: int, measure: Measure) -> list[Crum
         names = _names(span)
         first, small = _crumb(names[: len(names) - span.own], limit, sizes)
         later, large = _crumb(names, limit, sizes)
-        crumbs.append(Crumb(first, later, max(small, large)))
+        crumbs.append(Crumb(first, later, small, max(small, large)))
     return crumbs
 
 
@@ -138,17 +201,52 @@ def _crumb(names: tuple[str, ...], limit: int, sizes: Mapping[str, int]) -> tupl
 
 
 def _packed(
-    text: str, outline: Outline, span: Section, crumb: Crumb, pieces: Sequence[Piece], window: Window
-) -> Iterator[tuple[Chunk, str]]:
-    """The passages of one span, each with the crumb of what would be cut off its end.
+    source: _Source,
+    span: Section,
+    crumb: Crumb,
+    stretch: Stretch,
+    pieces: Sequence[Piece],
+    floor: float,
+    overlap: int,
+) -> Iterator[_Draft]:
+    """The passages of one span.
 
     The first carries the heading's own lines, later ones name it in their crumb.
     """
-    edges = cuts([(piece.size, _worth(text, piece)) for piece in pieces], window.tokens - crumb.size, window.floor)
+    whole = len(pieces) == 1
+    sizes = [(piece.size, _worth(source.text, piece)) for piece in pieces]
+    edges = [0, 1] if whole else cuts(sizes, stretch.budget, floor)
+    before = 0
     for first, last in pairwise(edges):
         start, end = pieces[first].start, pieces[last - 1].end
-        if text[start:end].strip():
-            yield _chunk(text, outline, start, end, span.path, crumb.first if first == 0 else crumb.later), crumb.later
+        if first and overlap and not stretch.solid:
+            start = _repeated_from(source, pieces, before, first, overlap)
+        if source.text[start:end].strip():
+            names = crumb.first if first == 0 else crumb.later
+            yield _Draft(_chunk(source, start, end, span.path, names), names, crumb.later)
+        before = first
+
+
+def _repeated_from(source: _Source, pieces: Sequence[Piece], before: int, first: int, overlap: int) -> int:
+    """Where a passage begins that repeats the end of the one before it: nowhere else than where running text was cut.
+
+    Whole pieces are repeated where one fits into the overlap, else the last words of one.
+    """
+    at, room = first, overlap
+    while at > before + 1 and _runs_on(source, pieces[at]) and pieces[at - 1].size <= room:
+        at -= 1
+        room -= pieces[at].size
+    if at < first or not _runs_on(source, pieces[first]):
+        return pieces[at].start
+    piece = pieces[first - 1]
+    place = piece.end - overlap * (piece.end - piece.start) // piece.size
+    words = (match.end() for match in SPACES.finditer(source.text, max(place, piece.start + 1), piece.end))
+    return next(words, piece.end)
+
+
+def _runs_on(source: _Source, piece: Piece) -> bool:
+    """True when the text goes on from the piece before into this one: a paragraph was cut between them."""
+    return piece.rank in RUNNING and not source.outline.is_solid(piece.start)
 
 
 def _worth(text: str, piece: Piece) -> Worth:
@@ -156,52 +254,52 @@ def _worth(text: str, piece: Piece) -> Worth:
     return piece.rank, hashlib.blake2b(body, digest_size=8).digest()
 
 
-def _chunk(text: str, outline: Outline, start: int, end: int, path: tuple[str, ...], crumb: str) -> Chunk:
+def _chunk(source: _Source, start: int, end: int, path: tuple[str, ...], names: str) -> Chunk:
     """The passage text[start:end] without blank lines at its ends and without blanks after its last character."""
-    body = text[start:end]
+    body = source.text[start:end]
     end = start + len(body.rstrip())
     lead = re.match(r"(?:[^\S\r\n]*(?:\r\n|\r|\n))*", body)
     start += lead.end() if lead else 0
     chunk = Chunk(
         ordinal=0,
         key="",
-        text=text[start:end],
+        text=source.text[start:end],
         start=start,
         end=end,
-        start_line=outline.line_of(start),
-        end_line=outline.line_of(end - 1),
+        start_line=source.outline.line_of(start),
+        end_line=source.outline.line_of(end - 1),
         heading=path[-1] if path else None,
         heading_path=path,
-        crumb=crumb,
+        crumb="\n".join(filter(None, (names, source.header_at(start)))),
         tokens=0,
     )
     return evolve(chunk, key=content_key(chunk))
 
 
-def _within(
-    drafts: Sequence[tuple[Chunk, str]], text: str, outline: Outline, window: Window, measure: Measure
-) -> list[Chunk]:
+def _within(drafts: Sequence[_Draft], source: _Source, window: Window, measure: Measure) -> list[Chunk]:
     """The drafts, measured as they will be embedded; those over the window after all are halved until they fit.
 
     Not every tokenizer adds up: a whole may have more tokens than its pieces.
     """
-    sizes = measure([embedded_text(draft) for draft, _ in drafts])
+    sizes = measure([embedded_text(draft.chunk) for draft in drafts])
     chunks: list[Chunk] = []
-    halves: list[tuple[Chunk, str]] = []
-    for (draft, later), size in zip(drafts, sizes, strict=True):
-        if size <= window.tokens or draft.end - draft.start < 2:
-            chunks.append(evolve(draft, tokens=size))
+    halves: list[_Draft] = []
+    for draft, size in zip(drafts, sizes, strict=True):
+        if size <= window.tokens or draft.chunk.end - draft.chunk.start < 2:
+            chunks.append(evolve(draft.chunk, tokens=size))
         else:
-            halves += _halves(draft, later, text, outline)
-    finer = _within(halves, text, outline, window, measure) if halves else []
+            halves += _halves(draft, source)
+    finer = _within(halves, source, window, measure) if halves else []
     return sorted([*chunks, *finer], key=lambda chunk: chunk.start)
 
 
-def _halves(draft: Chunk, later: str, text: str, outline: Outline) -> Iterator[tuple[Chunk, str]]:
+def _halves(draft: _Draft, source: _Source) -> Iterator[_Draft]:
     """The draft in two: between words nearest its middle, else between characters."""
-    middle = (draft.start + draft.end) // 2
-    spaces = (match.end() for match in SPACES.finditer(text, draft.start, draft.end) if match.end() < draft.end)
-    place = min(spaces, key=lambda at: abs(at - middle), default=unjoined(text, middle, draft.end))
-    for start, end, crumb in ((draft.start, place, draft.crumb), (place, draft.end, later)):
+    text, first, last = source.text, draft.chunk.start, draft.chunk.end
+    middle = (first + last) // 2
+    whole = unjoined(text, middle, last)
+    spaces = (match.end() for match in SPACES.finditer(text, first, last) if match.end() < last)
+    place = min(spaces, key=lambda at: abs(at - middle), default=whole if whole < last else middle)
+    for start, end, names in ((first, place, draft.names), (place, last, draft.later)):
         if text[start:end].strip():
-            yield _chunk(text, outline, start, end, draft.heading_path, crumb), later
+            yield _Draft(_chunk(source, start, end, draft.chunk.heading_path, names), names, draft.later)

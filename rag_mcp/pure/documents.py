@@ -1,66 +1,55 @@
 """One file, from bytes to passages: decode, front matter, outline, sections, chunks, class.
 
 Each chunk belongs to one section, the span under one heading; its text is the exact slice of the decoded file. The
-title of a document is its front matter's, else its first H1; the file name never enters what is embedded, so that a
-renamed file costs no embedding.
+title of a document is its front matter's, else its first H1, else its file name; the file name never enters what is
+embedded, so that a renamed file costs no embedding.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from posixpath import basename, splitext
 
 from attrs import evolve
-from returns.result import Failure, Result, Success
+from returns.result import Failure
 
 from rag_mcp.pure.blocks import LINE_END, Heading, Outline, line_starts, outline
-from rag_mcp.pure.chunking import SPECIAL_TOKENS, Section, Window, cut
+from rag_mcp.pure.chunking import SPECIAL_TOKENS, Window, cut
 from rag_mcp.pure.classify import doc_class
+from rag_mcp.pure.decoding import Decoded, decoded
 from rag_mcp.pure.frontmatter import FrontMatter, split
 from rag_mcp.pure.identity import RunIdentity
+from rag_mcp.pure.merging import Section
 from rag_mcp.pure.values import Chunk, Document, Measure, Unreadable
 
-UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 LEAST = 16  # tokens; a window this small is a setting gone wrong, and cutting to it would never end
-
-
-def decode(path: str, data: bytes) -> Result[str, Unreadable]:
-    """The text of a file: UTF-8, or UTF-16 where its byte order mark says so; the mark is dropped.
-
-    Line ends stay as they are. Anything else is Unreadable, with the reason.
-    """
-    encoding = UTF16.get(data[:2], "utf-8-sig")
-    try:
-        text = data[2:].decode(encoding) if data[:2] in UTF16 else data.decode(encoding)
-    except UnicodeDecodeError as error:
-        return Failure(Unreadable(path, f"it is not {encoding.removesuffix('-sig').upper()} text (byte {error.start})"))
-    if "\0" in text:
-        return Failure(Unreadable(path, f"it holds NUL characters (the first at character {text.index(chr(0))})"))
-    return Success(text)
 
 
 def read_document(path: str, data: bytes, digest: str, run: RunIdentity, measure: Measure) -> Document | Unreadable:
     """The document, or why there is none. `digest` is the SHA-256 of `data`; `measure` counts the embedder's tokens."""
-    decoded = decode(path, data)
-    if isinstance(decoded, Failure):
-        unreadable: Unreadable = decoded.failure()
+    found = decoded(path, data)
+    if isinstance(found, Failure):
+        unreadable: Unreadable = found.failure()
         return unreadable
-    return _document(path, decoded.unwrap(), len(data), digest, run, measure)
+    return _document(path, found.unwrap(), len(data), digest, run, measure)
 
 
-def _document(path: str, source: str, size: int, digest: str, run: RunIdentity, measure: Measure) -> Document:
+def _document(path: str, found: Decoded, size: int, digest: str, run: RunIdentity, measure: Measure) -> Document:
+    source = found.text
     text = LINE_END.sub("\n", source)
     front = split(text)
     shape = outline(text, front.body)
     title = named_title(front)
+    named = (heading.text for heading in shape.headings if heading.level == 1 and heading.text)
     chunks, warnings = cut(text, shape, list(sections(text, shape, front, title)), window(run, measure), measure)
     return Document(
         path=path,
         digest=digest,
         size=size,
-        title=title or next((heading.text for heading in shape.headings if heading.level == 1 and heading.text), None),
+        title=title or next(named, None) or splitext(basename(path))[0],
         doc_class=doc_class(path, front.metadata, run.labelling),
         chunks=chunks if text == source else tuple(placed(chunks, text, source)),
-        warnings=(*front.warnings, *warnings),
+        warnings=(*((found.warning,) if found.warning else ()), *front.warnings, *warnings),
     )
 
 
@@ -91,7 +80,8 @@ def window(run: RunIdentity, measure: Measure) -> Window:
     """What fits beside special tokens and document prefix, at most the budget that was set."""
     prefix = run.embedder.document_prefix
     room = run.embedder.max_tokens - SPECIAL_TOKENS - (measure([prefix])[0] if prefix else 0)
-    return Window(max(LEAST, min(room, run.chunking.budget or room)), run.chunking.floor)
+    cutting = run.chunking
+    return Window(max(LEAST, min(room, cutting.budget or room)), cutting.floor, cutting.merge_below, cutting.overlap)
 
 
 def sections(text: str, shape: Outline, front: FrontMatter, title: str | None) -> Iterator[Section]:

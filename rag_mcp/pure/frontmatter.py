@@ -1,25 +1,34 @@
 """Metadata in front of a text.
 
-A front matter is a line `---` at the very top, closed by a line `---` or `...`, with a YAML mapping between. Where the
-lines between are no mapping the rule is only a thematic break, and the text stays what it is; so it does where no
-rule closes it. Where they begin like a mapping and cannot be used (broken, too large, with aliases) they are no
-metadata, and no Markdown either: they stay searchable as they stand, so nothing of the user's is lost and no YAML
-comment becomes a heading. Nothing between the rules is an empty mapping.
+A front matter is a line `---` (or `---yaml`, or `---json`, which YAML reads too) at the very top, closed by a line
+`---` or `...`, with a YAML mapping between; or two lines `+++` with TOML between. Where the lines between are no
+mapping the rule is only a thematic break, and the text stays what it is; so it does where no rule closes it. Where
+they begin like a mapping and cannot be used (broken, too large, with aliases) they are no metadata, and no Markdown
+either: they stay searchable as they stand, so nothing of the user's is lost and no comment in them becomes a heading.
+Nothing between the rules is an empty mapping.
 """
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import Any
 
 import yaml
 from attrs import field, frozen
 
 LIMIT = 64 * 1024  # characters; what is longer is no metadata, and YAML of that size takes seconds
-FENCE = re.compile(r"---[ \t]*(?:\r\n|\r|\n)")
-CLOSER = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\r|\n|\Z)", re.MULTILINE)
+FENCE = re.compile(r"(---|\+\+\+)(?:(?<=-)(?:ya?ml|json))?[ \t]*(?:\r\n|\r|\n)")
+CLOSERS = {
+    "---": re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\r|\n|\Z)", re.MULTILINE),
+    "+++": re.compile(r"^\+\+\+[ \t]*(?:\r\n|\r|\n|\Z)", re.MULTILINE),
+}
 COMMENT = re.compile(r"[ \t]*(?:#.*)?")
-KEY_LINE = re.compile(r"""[\w"'][^:]*:(?:\s|\Z)""")
+KEY_LINES = {
+    "---": re.compile(r"""[\w"'][^:]*:(?:\s|\Z)|\{"""),
+    "+++": re.compile(r"""[\w"'.-]+[ \t]*=|\["""),
+}
+TOML_PLACE = re.compile(r"(.*) \(at line (\d+), column \d+\)")
 SAFE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -55,14 +64,14 @@ class FrontMatter:
 def split(text: str) -> FrontMatter:
     """The front matter of a decoded text (its byte order mark already dropped)."""
     opener = FENCE.match(text)
-    closer = CLOSER.search(_with_line_feeds(text), opener.end()) if opener else None
+    closer = CLOSERS[opener[1]].search(_with_line_feeds(text), opener.end()) if opener else None
     if opener is None or closer is None:
         return FrontMatter()
     inner = text[opener.end() : closer.start()]
     try:
-        metadata, warnings = load(inner)
+        metadata, warnings = load(inner) if opener[1] == "---" else load_toml(inner)
     except _NotMetadata as why:
-        if not _begins_with_key(inner):
+        if not _begins_with_key(inner, KEY_LINES[opener[1]]):
             return FrontMatter()
         sentence = f"front matter could not be used ({why}); it is searchable as text and gives no metadata"
         return FrontMatter(closer.end(), {}, (opener.end(), closer.start()), (sentence,))
@@ -92,12 +101,27 @@ def load(inner: str) -> tuple[dict[str, Any] | None, list[str]]:
     return values, list(_repeated(node))
 
 
+def load_toml(inner: str) -> tuple[dict[str, Any] | None, list[str]]:
+    """(metadata, no warnings) of the lines between the rules; (None, ...) when they are but comments."""
+    if len(inner) > LIMIT:
+        raise _NotMetadata(f"it has {len(inner)} characters, more than {LIMIT}")
+    try:
+        data = tomllib.loads(re.sub(r"\r\n|\r", "\n", inner))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        place = TOML_PLACE.fullmatch(str(error))
+        why = f"line {int(place[2]) + 1}: {place[1]}" if place else str(error)
+        raise _NotMetadata(why) from error
+    if not data:
+        return (None if inner.strip() else {}), []
+    return {key: plain(value) for key, value in data.items() if not isinstance(value, dict)}, []
+
+
 def plain(value: Any) -> Any:
     """A metadata value of one of the plain kinds."""
     match value:
         case str() | bool() | int() | float() | None:
             return value
-        case datetime() | date():
+        case datetime() | date() | time():
             return value.isoformat()
         case list() | tuple() | set():
             return [plain(item) for item in value if not isinstance(item, dict | list | tuple | set | bytes)]
@@ -105,10 +129,10 @@ def plain(value: Any) -> Any:
             return None
 
 
-def _begins_with_key(inner: str) -> bool:
-    """True when the first line that is neither blank nor a comment looks like `key: value`."""
+def _begins_with_key(inner: str, key_line: re.Pattern[str]) -> bool:
+    """True when the first line that is neither blank nor a comment looks like a key and its value."""
     lines = re.split(r"\r\n|\r|\n", inner)
-    return KEY_LINE.match(next((line for line in lines if not COMMENT.fullmatch(line)), "").lstrip()) is not None
+    return key_line.match(next((line for line in lines if not COMMENT.fullmatch(line)), "").lstrip()) is not None
 
 
 def _repeated(node: Any) -> Iterator[str]:

@@ -15,8 +15,8 @@ from functools import cached_property
 
 from attrs import asdict, field, frozen
 
-READER_VERSION = 1
-CHUNKER_VERSION = 1
+READER_VERSION = 2
+CHUNKER_VERSION = 2
 CURRENT_METADATA_VERSION = 1
 
 
@@ -49,11 +49,15 @@ class EmbedderIdentity:
 class Chunking:
     """Parameters of the chunker. `budget` is in tokens of the embedder, None means its whole window.
 
-    Cuts of a long section are at least `floor` budgets apart, save where a stretch is halved.
+    Cuts of a long section are at least `floor` budgets apart, save where a stretch is halved. Neighbouring sections
+    of less than `merge_below` tokens each are packed together, 0: none are. A passage that begins where running text
+    was cut repeats up to `overlap` tokens of what stands before it, at most a quarter of the window.
     """
 
     budget: int | None = None
     floor: float = 0.4
+    merge_below: int = 0
+    overlap: int = 0
 
 
 @frozen

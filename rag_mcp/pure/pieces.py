@@ -7,10 +7,10 @@ combined character, save in one without end.
 """
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from unicodedata import category
 
 from attrs import evolve, frozen
 
@@ -18,19 +18,27 @@ from rag_mcp.pure.blocks import BLOCK, CHARACTER, LINE, SENTENCE, WORD, Outline
 from rag_mcp.pure.values import Measure
 
 CHARACTERS_A_TOKEN = 8  # an endless word is one unknown token; it still costs by its length
-SENTENCE_END = re.compile(r"(?:[.!?…]+[\"')\]”’]*\s+|[。！？]+[」』”’]*\s*|\u0e2f\s*)")
+SENTENCE_END = re.compile(r"(?:[.!?…]+[\"')\]”’]*\s+|[。！？]+[」』”’]*\s*)")
 SPACES = re.compile(r"\s+")
+BREAKS = re.compile(r"\s+|[，、；：]+")  # where a word ends, also in a script without blanks
+LEADING = frozenset("เแโใไເແໂໃໄ")  # written before the consonant that they follow in speech
+TRAILING = frozenset("\u200d\ufe0e\ufe0f\nะาำๅๆະາຳຽໆ")
 RUN = 64  # characters of an unbroken run that are kept together
 
 
 @frozen
 class Stretch:
-    """A span to be taken apart until no piece has more than `budget` tokens; `solid`: it is no running text."""
+    """A span of up to `whole` tokens, or to be taken apart until no piece has more than `budget` tokens.
+
+    `solid`: it is no running text. `size` is its size in tokens, 0 where it was not measured yet.
+    """
 
     start: int
     end: int
+    whole: int
     budget: int
     solid: bool = False
+    size: int = 0
 
 
 @frozen
@@ -46,7 +54,7 @@ class Piece:
 def taken_apart(text: str, outline: Outline, stretches: Sequence[Stretch], measure: Measure) -> list[list[Piece]]:
     """The pieces of each stretch, in order. `measure` is called once for each rank that anything was cut at."""
     places = sorted(outline.cuts)
-    pending = _measured(text, [[Piece(s.start, s.end, BLOCK, 0)] for s in stretches], measure)
+    pending = _measured(text, [[Piece(s.start, s.end, BLOCK, s.size)] for s in stretches], measure)
     for rank in range(CHARACTER + 1):
         finer = [
             [part for piece in pieces for part in _fitting(text, outline, places, stretch, piece, rank)]
@@ -66,11 +74,18 @@ def _measured(text: str, stretches: Sequence[Sequence[Piece]], measure: Measure)
 def _fitting(
     text: str, outline: Outline, places: Sequence[int], stretch: Stretch, piece: Piece, rank: int
 ) -> list[Piece]:
-    return [piece] if piece.size <= stretch.budget else _apart(text, outline, places, stretch, piece, rank)
+    untouched = (piece.start, piece.end) == (stretch.start, stretch.end)
+    most = stretch.whole if untouched else stretch.budget
+    return [piece] if piece.size <= most else _apart(text, outline, places, stretch, piece, rank)
 
 
 def _sized(piece: Piece, tokens: int) -> Piece:
-    return evolve(piece, size=max(1, tokens, (piece.end - piece.start) // CHARACTERS_A_TOKEN))
+    return evolve(piece, size=weight(tokens, piece.end - piece.start))
+
+
+def weight(tokens: int, length: int) -> int:
+    """What a text of so many tokens and characters counts against a budget; at least 1."""
+    return max(1, tokens, length // CHARACTERS_A_TOKEN)
 
 
 def _apart(
@@ -110,7 +125,7 @@ def _places(
 def _word_places(text: str, piece: Piece) -> Iterator[int]:
     """Starts of words, some dozens of characters apart: single words would be too many pieces to weigh."""
     last = piece.start
-    for match in SPACES.finditer(text, piece.start, piece.end):
+    for match in BREAKS.finditer(text, piece.start, piece.end):
         if match.end() - last >= RUN and match.end() < piece.end:
             yield match.end()
             last = match.end()
@@ -125,15 +140,19 @@ def _character_places(text: str, piece: Piece) -> Iterator[int]:
 
 
 def unjoined(text: str, place: int, end: int) -> int:
-    """The first place from `place` on that is not inside a combined character; one without end is cut anywhere."""
+    """The first place from `place` on, up to `end`, that is not inside a combined character.
+
+    A character without end is cut anywhere.
+    """
     for later in range(place, min(place + RUN, end)):
         if not _joined(text[later - 1], text[later]):
             return later
-    return place
+    return place if place + RUN < end else end
 
 
 def _joined(before: str, after: str) -> bool:
-    if unicodedata.combining(after) or after in "\u200d\ufe0e\ufe0f\n" or before == "\u200d":
+    """True where a cut would part a character from its marks, or a Thai or Lao vowel from its consonant."""
+    if category(after)[0] == "M" or after in TRAILING or before in LEADING or before == "\u200d":
         return True
     return "\U0001f3fb" <= after <= "\U0001f3ff" or (
         "\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff"

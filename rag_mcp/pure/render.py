@@ -4,6 +4,7 @@ Everything that stems from a file goes through `printable` or `shown`, so no esc
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rag_mcp.pure.paths import printable
@@ -12,6 +13,7 @@ from rag_mcp.pure.summary import Report
 
 if TYPE_CHECKING:  # who shows one of these has made it; who does not need not load it
     from rag_mcp.pure.citations import Answer, Hit
+    from rag_mcp.pure.coverage import Uncovered
     from rag_mcp.pure.findings import Finding
     from rag_mcp.pure.fusion import Trace
     from rag_mcp.pure.statistics import Stats
@@ -221,3 +223,14 @@ def stats_lines(stats: "Stats") -> Iterator[str]:
     yield f"holds       {stats.files} files, {stats.passages} passages ({classes or 'none'})"
     vectors = f"{stats.vectors} distinct vectors, {stats.cached_vectors} cached"
     yield f"            {stats.distinct_texts} distinct texts, {vectors}"
+
+
+def coverage_lines(uncovered: "Sequence[Uncovered]") -> Iterator[str]:
+    """What is not wholly searchable, a line for each path, those that lack the same together."""
+    if not uncovered:
+        yield "coverage    every file is wholly searchable"
+    for lack, alike in groupby(uncovered, lambda each: each.lack):
+        paths = list(alike)
+        yield f"coverage    {len(paths)} {lack.value}"
+        for each in paths:
+            yield f"            {printable(each.path) or 'the corpus'} ({printable(each.why)})"

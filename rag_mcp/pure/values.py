@@ -5,6 +5,7 @@ normalisation: two spellings are two files wherever the file system says so). Li
 """
 
 from collections.abc import Callable, Sequence
+from enum import Enum
 
 from attrs import frozen
 
@@ -21,12 +22,25 @@ class Sighting:
     size: int
 
 
+class Lack(Enum):
+    """What a path lacks to be wholly searchable. The order is that of a report."""
+
+    UNREADABLE = "unreadable"
+    UNDECODABLE = "undecodable"
+    TOO_LARGE = "too large"
+    UNSEEN = "out of sight"
+    EXCLUDED = "excluded"
+    EMPTY = "without text"
+    WARNED = "with a warning"
+
+
 @frozen
 class Unreadable:
     """A file that is there and whose text could not be had; what is known of it is kept."""
 
     path: str
     why: str
+    lack: Lack = Lack.UNREADABLE
 
 
 @frozen
@@ -47,13 +61,17 @@ class Gap:
 
 @frozen
 class Listing:
-    """One look at a corpus. Each tuple is sorted by path and no path occurs twice."""
+    """One look at a corpus. Each tuple is sorted by path and no path occurs twice.
+
+    `others` are files that are not Markdown by their names; nothing else is known of them.
+    """
 
     root: str
     sightings: tuple[Sighting, ...] = ()
     unreadables: tuple[Unreadable, ...] = ()
     excluded: tuple[Excluded, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 @frozen
@@ -79,7 +97,7 @@ class Chunk:
 
 @frozen
 class Document:
-    """A file, read and cut. `title` is None where the file names none; warnings are sentences."""
+    """A file, read and cut. Warnings are sentences."""
 
     path: str
     digest: str

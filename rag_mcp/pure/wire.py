@@ -6,8 +6,10 @@ from typing import Any
 from attrs import asdict
 
 from rag_mcp.pure.citations import Answer, Hit
+from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.errors import Failure
 from rag_mcp.pure.findings import Finding
+from rag_mcp.pure.statistics import Stats
 
 
 def answer_shape(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
@@ -42,6 +44,14 @@ def refusal_shape(failure: Failure, k: int | None = None) -> dict[str, Any]:
     """A refused search; store errors echo the effective k."""
     shape: dict[str, Any] = {"ok": False, "error": {"type": failure.type, "message": failure.message}, "results": []}
     return shape if k is None else {**shape, "k": k}
+
+
+def stats_shape(stats: Stats, uncovered: Sequence[Uncovered] | None) -> dict[str, Any]:
+    """What a store holds; what is not wholly searchable, where that was asked."""
+    shape = asdict(stats)
+    if uncovered is None:
+        return shape
+    return {**shape, "coverage": [{**asdict(each), "lack": each.lack.value} for each in uncovered]}
 
 
 def verdict_shape(

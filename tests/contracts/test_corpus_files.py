@@ -19,7 +19,7 @@ from returns.result import Failure, Success
 from rag_mcp.adapters import regular_files
 from rag_mcp.adapters.corpus_files import DEEPEST, CorpusFolder
 from rag_mcp.pure.paths import is_under
-from rag_mcp.pure.values import Excluded, Gap, Sighting, Unreadable
+from rag_mcp.pure.values import Excluded, Gap, Lack, Sighting, Unreadable
 
 SHARED = Path(os.environ.get("RAG_MCP_SHARED", Path(__file__).parents[3] / "shared"))
 NOBODY = 65534
@@ -324,7 +324,9 @@ def test_a_file_larger_than_the_limit_is_held_and_one_of_the_limit_is_read(tmp_p
     put(tmp_path, {"a.md": "12345", "b.md": "123456"})
     listing = look(tmp_path, largest=5)
     assert seen(listing) == ["a.md"]
-    assert listing.unreadables == (Unreadable("b.md", "6 bytes, larger than the 5 that are read of a file"),)
+    assert listing.unreadables == (
+        Unreadable("b.md", "6 bytes, larger than the 5 that are read of a file", Lack.TOO_LARGE),
+    )
     assert CorpusFolder(str(tmp_path), largest=5).read("b.md").failure() == listing.unreadables[0]
 
 

@@ -115,18 +115,26 @@ def more_than_its_parts(many: Sequence[str]) -> list[int]:
 MEASURES = (words, characters, more_than_its_parts)
 
 
-def run(window: int, budget: int | None = None) -> RunIdentity:
-    return RunIdentity(EmbedderIdentity("words", "", "", 8, "mean", "", "", window + 2), Chunking(budget))
+def run(window: int, chunking: Chunking = Chunking()) -> RunIdentity:
+    return RunIdentity(EmbedderIdentity("words", "", "", 8, "mean", "", "", window + 2), chunking)
 
 
-def document(source: str, window: int = 10_000, measure: Measure = words, path: str = "a.md") -> Document:
-    read = read_document(path, source.encode("utf-8", "surrogatepass"), "d", run(window), measure)
+def document(
+    source: str,
+    window: int = 10_000,
+    measure: Measure = words,
+    path: str = "a.md",
+    chunking: Chunking = Chunking(),
+) -> Document:
+    read = read_document(path, source.encode("utf-8", "surrogatepass"), "d", run(window, chunking), measure)
     assert isinstance(read, Document), read
     return read
 
 
-def chunks(source: str, window: int = 10_000, measure: Measure = words) -> tuple[Chunk, ...]:
-    return document(source, window, measure).chunks
+def chunks(
+    source: str, window: int = 10_000, measure: Measure = words, chunking: Chunking = Chunking()
+) -> tuple[Chunk, ...]:
+    return document(source, window, measure, chunking=chunking).chunks
 
 
 def prefixed(identity: RunIdentity, prefix: str) -> RunIdentity:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 from random import Random
 
@@ -16,10 +17,15 @@ from rag_mcp.pure.boundaries import cuts
 from rag_mcp.pure.chunking import content_key, embedded_text
 from rag_mcp.pure.documents import read_document
 from rag_mcp.pure.frontmatter import split
+from rag_mcp.pure.identity import Chunking
 
 measures = st.sampled_from(MEASURES)
 windows = st.sampled_from((16, 17, 24, 40, 400))
 ends = st.sampled_from(LINE_ENDS)
+PLAIN = Chunking()
+ways = st.sampled_from(
+    (PLAIN, Chunking(merge_below=12), Chunking(merge_below=1_000), Chunking(overlap=6), Chunking(None, 0.4, 30, 3))
+)
 awkward = st.lists(
     st.sampled_from(
         [
@@ -49,44 +55,45 @@ awkward = st.lists(
 sources = texts().map(lambda text: text.source) | awkward
 
 
-@example("---\n---", "\n", 16, words)
-@example("---\na: [\n---\nb", "\r", 16, words)
-@given(sources, ends, windows, measures)
-def test_every_line_that_is_not_blank_is_in_a_passage_with_all_its_characters(source, end, window, measure):
+@example("---\n---", "\n", 16, words, PLAIN)
+@example("---\na: [\n---\nb", "\r", 16, words, PLAIN)
+@given(sources, ends, windows, measures, ways)
+def test_every_line_that_is_not_blank_is_in_a_passage_with_all_its_characters(source, end, window, measure, way):
     source = source.replace("\n", end)
     front = split(source)
     covered = [n < front.body and not (front.kept and n in range(*front.kept)) for n in range(len(source))]
-    for chunk in chunks(source, window, measure):
+    for chunk in chunks(source, window, measure, way):
         covered[chunk.start : chunk.end] = [True] * (chunk.end - chunk.start)
     assert "".join(c for c, hit in zip(source, covered, strict=True) if not hit).strip() == ""
 
 
-@given(sources, ends, windows, measures)
-def test_a_passage_is_an_exact_slice_in_order_and_apart_without_blank_ends(source, end, window, measure):
+@given(sources, ends, windows, measures, ways)
+def test_a_passage_is_an_exact_slice_in_order_and_apart_without_blank_ends(source, end, window, measure, way):
     source = source.replace("\n", end)
-    cut = chunks(source, window, measure)
+    cut = chunks(source, window, measure, way)
     assert [chunk.ordinal for chunk in cut] == list(range(len(cut)))
     for chunk, following in zip_longest(cut, cut[1:]):
         assert chunk.text == source[chunk.start : chunk.end]
         assert chunk.text == chunk.text.rstrip()
         assert LINE_END.split(chunk.text)[0].strip()
-        assert following is None or chunk.end <= following.start
+        assert following is None or chunk.start < following.start
+        assert way.overlap or following is None or chunk.end <= following.start
 
 
-@given(sources, ends, windows)
-def test_the_lines_a_passage_names_hold_it(source, end, window):
+@given(sources, ends, windows, ways)
+def test_the_lines_a_passage_names_hold_it(source, end, window, way):
     source = source.replace("\n", end)
     lines = LINE_END.split(source)
-    for chunk in chunks(source, window):
+    for chunk in chunks(source, window, chunking=way):
         named = "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
         assert LINE_END.sub("\n", chunk.text) in named
         assert chunk.start_line == len(LINE_END.findall(source[: chunk.start])) + 1
         assert chunk.end_line == chunk.start_line + len(LINE_END.findall(chunk.text))
 
 
-@given(sources, windows, measures)
-def test_no_passage_is_over_the_window_and_its_tokens_are_those_of_what_is_embedded(source, window, measure):
-    for chunk in chunks(source, window, measure):
+@given(sources, windows, measures, ways)
+def test_no_passage_is_over_the_window_and_its_tokens_are_those_of_what_is_embedded(source, window, measure, way):
+    for chunk in chunks(source, window, measure, way):
         assert chunk.tokens == measure([embedded_text(chunk)])[0]
         assert chunk.tokens <= window
 
@@ -123,10 +130,11 @@ def test_no_passage_starts_inside_a_fence_that_fits(text, window):
             assert all(text.source[chunk.start - 1] == "\n" for chunk in inside if words([chunk.text])[0])
 
 
-@given(sources, windows, measures)
-def test_line_ends_change_no_key_and_no_line(source, window, measure):
+@given(sources, windows, measures, ways)
+def test_line_ends_change_no_key_and_no_line(source, window, measure, way):
     unix, *others = (
-        [(c.key, c.start_line, c.end_line) for c in chunks(source.replace("\n", e), window, measure)] for e in LINE_ENDS
+        [(c.key, c.start_line, c.end_line) for c in chunks(source.replace("\n", e), window, measure, way)]
+        for e in LINE_ENDS
     )
     assert others == [unix, unix]
 
@@ -145,7 +153,7 @@ def test_the_key_hashes_what_is_embedded_and_nothing_else(source, window):
 @given(texts(), st.sampled_from((40, 400)))
 def test_a_heading_above_a_passage_is_in_its_crumb_or_in_its_text_and_never_in_both(text, window):
     for chunk in chunks(text.source, window):
-        crumb = chunk.crumb.split(" > ") if chunk.crumb else []
+        crumb = chunk.crumb.split("\n")[0].split(" > ") if chunk.crumb else []
         said = [name for name in chunk.heading_path if re.search(rf"\b{name}\b", chunk.text)]
         assert not set(crumb) & set(said)
         assert window < 400 or {*crumb, *said} == set(chunk.heading_path)
@@ -227,16 +235,153 @@ def test_an_edit_far_away_in_another_section_changes_nothing(text, at):
     assert len(after - before) <= 1
 
 
+# A table's header.
+
+ROWS = "\n".join(f"| row {n} of it | {n} bar |" for n in range(40))
+
+
+@pytest.mark.parametrize(("lead", "names"), [("", []), ("# Parts\n\n", ["Parts"]), ("# P\n\nText.\n\n", ["P"])])
+def test_the_later_parts_of_a_table_say_its_columns_in_their_crumb_and_only_they(lead, names):
+    source = f"{lead}| no | part name |\n|---:|:---|\n{ROWS}\n\nAfter the table. {'More of it. ' * 8}"
+    cut = chunks(source, 40)
+    inside = [chunk for chunk in cut if chunk.text.startswith("| row")]
+    assert len(inside) > 5
+    assert {chunk.crumb for chunk in inside} == {"\n".join([*names, "no | part name"])}
+    assert [chunk for chunk in cut if chunk.text.startswith("After")]
+    assert not [chunk for chunk in cut if chunk not in inside and "part name" in chunk.crumb]
+    assert not [chunk for chunk in cut if chunk.text.endswith("|---:|:---|")]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_table_within_quotes_and_lists_says_its_columns_too(measure):
+    rows = "\n".join(f"> | {n} | bar |" for n in range(60))
+    cut = chunks(f"> | no | part |\n> |--|--|\n{rows}\n", 40, measure)
+    assert [chunk.crumb for chunk in cut] == ["", *["no | part"] * (len(cut) - 1)]
+    assert len(cut) > 3
+
+
+def test_a_header_that_would_take_a_quarter_of_the_window_is_not_repeated():
+    wide = " | ".join(f"column number {n}" for n in range(9))
+    cut = chunks(f"| {wide} |\n|{'--|' * 9}\n" + f"| {wide} |\n" * 9, 80)
+    assert len(cut) > 2
+    assert {chunk.crumb for chunk in cut} == {""}
+
+
+def test_a_table_that_fits_is_not_cut_and_costs_its_section_no_room():
+    table = "| no | part |\n|--|--|\n| 1 | bar |"
+    assert len(chunks(f"# A\n\n{'word ' * 25}\n\n{table}\n", 40)) == 1
+
+
+# Sections packed together.
+
+
+def tiny(names: Sequence[object], level: int = 2) -> str:
+    return "".join(f"{'#' * level} Item {name}\n\nRow {name} says this.\n\n" for name in names)
+
+
+def test_small_neighbours_are_packed_up_to_the_budget_and_keep_the_crumb_of_their_parent():
+    source = "# Index\n\n" + tiny(range(300))
+    cut = chunks(source, 100, chunking=Chunking(merge_below=30))
+    assert len(chunks(source, 100)) == 300
+    assert 30 <= len(cut) <= 90
+    assert {(chunk.heading_path, chunk.crumb) for chunk in cut[1:]} == {(("Index",), "Index")}
+    assert (cut[0].text.startswith("# Index"), cut[0].crumb) == (True, "")
+
+
+def test_a_section_that_is_not_small_stays_alone_and_parts_its_neighbours():
+    long = f"## Long\n\n{'word ' * 40}\n\n"
+    cut = chunks(f"{tiny('ab')}{long}{tiny('cd')}", 400, chunking=Chunking(merge_below=20))
+    assert [(c.heading, c.text.count("##")) for c in cut] == [(None, 2), ("Long", 1), (None, 2)]
+
+
+def test_no_section_is_packed_with_one_of_another_parent():
+    source = f"# A\n\n{tiny('ab')}# B\n\n{tiny('cd')}"
+    cut = chunks(source, 20, chunking=Chunking(merge_below=15))
+    for chunk in cut:
+        above = {"a": "A", "b": "A", "c": "B", "d": "B"}
+        for name in re.findall(r"Item (.)", chunk.text):
+            assert f"# {above[name]}" in chunk.text or chunk.crumb == above[name]
+
+
+@given(texts(), ends, windows, ways)
+def test_every_word_stands_under_its_headings_in_crumb_and_text_however_sections_are_packed(text, end, window, way):
+    for chunk in chunks(text.with_ends(end), 400, chunking=way):
+        for word, path in text.paths.items():
+            at = re.search(rf"\b{word}\b", chunk.text)
+            if at and window < 400:  # every name fits into the crumb here
+                said = {*chunk.crumb.split("\n")[0].split(" > "), *re.findall(r"\bq\d+\b", chunk.text[: at.end()])}
+                assert set(path) <= said
+                assert chunk.heading_path == path[: len(chunk.heading_path)] or path[-1:] == (word,)
+
+
+@pytest.mark.parametrize("edit", ["a line inside", "a section more", "a section less", "a long section"])
+def test_an_edit_among_small_sections_embeds_three_passages_at_most_nearly_always(edit):
+    random, way, new = Random(edit), Chunking(merge_below=60), []
+    for _ in range(40):
+        names = [random.randrange(10**6) for _ in range(120)]
+        source = tiny(names)
+        before = {chunk.key for chunk in chunks(source, 100, chunking=way)}
+        assert len(before) < 60
+        at = random.randrange(1, 119)
+        edited = {
+            "a line inside": source.replace(f"Row {names[at]} says", f"A line.\nRow {names[at]} says"),
+            "a section more": tiny([*names[:at], "new", *names[at:]]),
+            "a section less": tiny(names[:at] + names[at + 1 :]),
+            "a long section": tiny(names[:at]) + f"## Long\n\n{'word ' * 70}\n\n" + tiny(names[at:]),
+        }[edit]
+        new.append(len({chunk.key for chunk in chunks(edited, 100, chunking=way)} - before))
+    most = 3 + (edit == "a long section")  # which is one more itself
+    assert sum(count <= most for count in new) >= 0.9 * len(new), new
+    assert max(new) <= 6
+
+
+# Overlap.
+
+SENTENCES = " ".join(f"Sentence {n} has six words here." for n in range(60))
+
+
+def repeats(source: str, chunking: Chunking, window: int = 60) -> list[str]:
+    cut = chunks(source, window, chunking=chunking)
+    return [source[after.start : before.end] for before, after in pairwise(cut)]
+
+
+def test_where_running_text_is_cut_the_end_of_the_passage_before_is_repeated_in_whole_sentences():
+    repeated = repeats(SENTENCES, Chunking(overlap=13))
+    assert len(repeated) > 3
+    assert all(text.count("Sentence") in (1, 2) and text.startswith("Sentence") for text in repeated)
+    assert all(text == "" for text in repeats(SENTENCES, PLAIN))
+
+
+def test_of_a_sentence_longer_than_the_overlap_the_last_words_are_repeated():
+    repeated = repeats(SENTENCES, Chunking(overlap=3))
+    assert all(0 < len(text.split()) <= 3 and text.endswith("here.") for text in repeated)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "\n\n".join(f"Paragraph {n} has just six words." for n in range(40)),
+        "\n".join(f"- item {n} has just six words" for n in range(40)),
+        "```\n" + "\n".join(f"code line {n} has just six words" for n in range(40)) + "\n```",
+        f"| no | it |\n|--|--|\n{ROWS}",
+        "".join(f"# H{n}\n\nSix words under each of these.\n\n" for n in range(20)),
+    ],
+)
+def test_between_blocks_items_rows_lines_of_code_and_sections_nothing_is_repeated(source):
+    assert len(repeats(source, Chunking(overlap=10))) > 3
+    assert not any(text.strip() for text in repeats(source, Chunking(overlap=10)))
+
+
 # Places inside long runs.
 
 
 def joined_badly(text: str) -> bool:
     return bool(text) and (
-        bool(unicodedata.combining(text[0])) or text[0] in "\u200d\ufe0f\U0001f3fd" or text[-1] == "\u200d"
+        unicodedata.category(text[0])[0] == "M" or text[0] in "\u200d\ufe0f\U0001f3fd" or text[-1] in "\u200dเแโใไ"
     )
 
 
-@pytest.mark.parametrize("unit", ["e\u0301", "👩\u200d👩\u200d👧", "👍🏽", "❤\ufe0f", "漢字"])
+@pytest.mark.parametrize("unit", ["e\u0301", "👩\u200d👩\u200d👧", "👍🏽", "❤\ufe0f", "漢字", "เก้าอี้ตัวนี้", "नमस्ते"])
 def test_no_cut_lies_inside_a_character_that_is_put_together(unit):
     cut = chunks(unit * 600, 40, MEASURES[1])
     assert len(cut) > 3
@@ -253,6 +398,8 @@ def test_a_paragraph_is_cut_after_sentences_and_a_text_without_blanks_after_its_
     assert all(chunk.text.endswith(".") for chunk in chunks(english, 30))
     chinese = "".join(f"这是第{n}句话，里面没有空格。" for n in range(60))
     assert all(chunk.text.endswith("。") for chunk in chunks(chinese, 60, MEASURES[1]))
+    clauses = "".join(f"第{n}句的前半部分是很长很长的一段文字，" for n in range(60))
+    assert all(chunk.text.endswith("，") for chunk in chunks(clauses, 200, MEASURES[1]))
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -52,7 +52,11 @@ def test_any_text_is_split_at_the_start_of_a_line(text):
         " ---\na: 1\n---\n",
         "\n---\na: 1\n---\n",
         "----\na: 1\n---\n",
-        "---json\n{}\n---\n",
+        "---js\n{}\n---\n",
+        "+++\na = 1\n",
+        "+++\na = 1\n---\n",
+        "+++json\n{}\n+++\n",
+        "---\na: 1\n+++\n",
         "---\na: 1\n--- x\n",
     ],
 )
@@ -143,3 +147,45 @@ def test_yaml_that_is_too_much_is_refused_with_the_reason(inner, why):
 
 def test_comments_between_blank_lines_before_broken_yaml_are_read_in_step_with_their_number():
     assert split(fronted("#a\n\n" * 5_000 + "- x: [")).body == 0
+
+
+@pytest.mark.parametrize("end", LINE_ENDS)
+@pytest.mark.parametrize(
+    ("text", "metadata"),
+    [
+        ('---json\n{\n  "title": "T",\n  "tags": ["a"]\n}\n---\n', {"title": "T", "tags": ["a"]}),
+        ("---yaml\ntitle: T\n---\n", {"title": "T"}),
+        ("---json\n{}\n---\n", {}),
+        ("+++\n+++\n", {}),
+        (
+            '+++\n# a comment\ntitle = "T"\ndate = 2024-01-02\nat = 10:00:00\ntags = ["a", "b"]\n[extra]\nx = 1\n+++\n',
+            {"title": "T", "date": "2024-01-02", "at": "10:00:00", "tags": ["a", "b"]},
+        ),
+    ],
+)
+def test_json_and_toml_between_their_rules_are_metadata(text, metadata, end):
+    front = split((text + "Body.\n").replace("\n", end))
+    assert (front.metadata, front.warnings, front.kept) == (metadata, (), None)
+    assert document(text + "Body.\n").chunks[0].text == "Body."
+
+
+@pytest.mark.parametrize(
+    ("opener", "inner", "closer", "why"),
+    [
+        ("+++", "title = \n# no heading", "+++", "line 2: Invalid value"),
+        ("+++", 'a = 1\nb = "open\n# no heading', "+++", "line 3: "),
+        ("+++", f'a = "{"x" * LIMIT}"', "+++", "characters, more than"),
+        ("---json", '{ "title": "T", \n# no heading', "---", "line "),
+    ],
+)
+def test_json_and_toml_that_are_broken_stay_searchable_and_are_no_markdown(opener, inner, closer, why):
+    read = document(f"{opener}\n{inner}\n{closer}\n\nBody one.\n")
+    assert why in read.warnings[0]
+    assert "".join(chunk.text for chunk in read.chunks).startswith(inner[:9])
+    assert {chunk.heading for chunk in read.chunks} == {None}
+    assert read.chunks[-1].text == "Body one."
+
+
+@pytest.mark.parametrize("inner", ["Words between pluses.", "# Title", "- a\n- b"])
+def test_text_between_two_lines_of_pluses_that_is_no_toml_stays_text(inner):
+    assert split(f"+++\n{inner}\n+++\nBody.\n").body == 0

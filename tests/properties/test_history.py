@@ -35,7 +35,7 @@ from rag_mcp.adapters.wiring import Parts
 from rag_mcp.effects import apply, embed
 from rag_mcp.index import ALL, Index
 from rag_mcp.pure.chunking import embedded_text
-from rag_mcp.pure.documents import decode
+from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
 from rag_mcp.pure.plans import Hold, embeds
 from rag_mcp.pure.stages import SearchPolicy

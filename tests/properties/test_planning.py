@@ -223,10 +223,12 @@ def test_every_number_of_an_embedder_is_part_of_its_identity(part: str, value: i
 
 def test_the_recipe_tells_what_cuts_and_the_labels_tell_what_marks() -> None:
     cut = [
-        evolve(RUN, reader_version=2),
-        evolve(RUN, chunker_version=2),
+        evolve(RUN, reader_version=99),
+        evolve(RUN, chunker_version=99),
         evolve(RUN, chunking=evolve(RUN.chunking, budget=7)),
         evolve(RUN, chunking=evolve(RUN.chunking, floor=0.1)),
+        evolve(RUN, chunking=evolve(RUN.chunking, merge_below=7)),
+        evolve(RUN, chunking=evolve(RUN.chunking, overlap=7)),
         evolve(RUN, embedder=evolve(MINI, tokenizer="t2")),
         evolve(RUN, embedder=evolve(MINI, max_tokens=9)),
         evolve(RUN, embedder=evolve(MINI, document_prefix="passage: ")),

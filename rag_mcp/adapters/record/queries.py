@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.schema import SCHEMA_VERSION, translated
 from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
+from rag_mcp.pure.coverage import Uncovered, coverage
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, IndexSeen, RowsSeen
 
@@ -63,6 +64,18 @@ class PlanningReads:
             )
             classes = dict(self._db.execute("select doc_class, count(*) from rows group by doc_class").fetchall())
         return Statistics(files, passages, contents, cached, classes)
+
+    def unseen(self) -> tuple[Uncovered, ...]:
+        """What the last run could not have, or left out."""
+        with translated():
+            return lay.read_unseen(self._db)
+
+    def coverage(self) -> tuple[Uncovered, ...]:
+        """Everything that is not wholly searchable, and why."""
+        lacking = "select path, passages, warnings from files where passages = 0 or warnings <> '[]'"
+        with translated():
+            entries = self._db.execute(lacking).fetchall()
+        return coverage(self.unseen(), ((path, count, lay.read_warnings(stored)) for path, count, stored in entries))
 
 
 def embedder_number(db: sqlite3.Connection, embedder: EmbedderIdentity) -> int:

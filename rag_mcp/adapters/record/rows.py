@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import asdict
 
 from rag_mcp.effects.record import Pointer
+from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Entry, RowsSeen, row_mark
-from rag_mcp.pure.values import Chunk
+from rag_mcp.pure.values import Chunk, Lack
 from rag_mcp.pure.words import filed
 
 if TYPE_CHECKING:
@@ -118,12 +119,15 @@ def read_entries(connection: sqlite3.Connection) -> dict[str, Entry]:
         "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings from files"
     )
     return {
-        path: Entry(path, digest, size, recipe, labels, RowsSeen(count, mark), title, doc_class, _warnings(warnings))
+        path: Entry(
+            path, digest, size, recipe, labels, RowsSeen(count, mark), title, doc_class, read_warnings(warnings)
+        )
         for path, digest, size, recipe, labels, count, mark, title, doc_class, warnings in rows
     }
 
 
-def _warnings(stored: str) -> tuple[str, ...]:
+def read_warnings(stored: str) -> tuple[str, ...]:
+    """The warnings of an entry as `files` holds them."""
     return () if stored == "[]" else tuple(json.loads(stored))
 
 
@@ -152,6 +156,19 @@ def pointer_values(pointer: Pointer) -> tuple[Any, ...]:
         pointer.vectors,
         pointer.finished,
     )
+
+
+def unseen_value(unseen: Sequence[Uncovered]) -> str:
+    """What a run could not have, as the one line of `coverage` holds it."""
+    return json.dumps([(each.path, each.lack.value, each.why) for each in unseen])
+
+
+def read_unseen(connection: sqlite3.Connection) -> tuple[Uncovered, ...]:
+    """What the last run could not have; nothing where the record is older than the question."""
+    if not connection.execute("select 1 from sqlite_schema where name = 'coverage'").fetchone():
+        return ()
+    row = connection.execute("select unseen from coverage").fetchone()
+    return tuple(Uncovered(path, Lack(lack), why) for path, lack, why in json.loads(row[0])) if row else ()
 
 
 def keyword_values(row_id: int, title: str | None, chunk: Chunk) -> tuple[Any, ...]:

@@ -24,6 +24,11 @@ create virtual table keywords using fts5(
     title, headings, body, content='',
     tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
 """
+COVERAGE = """
+create table if not exists coverage(one integer primary key check (one = 1), unseen text not null) strict
+"""
+"""Made at need in a record that began without it; JSON, since a path need not be Unicode."""
+
 SCHEMA = f"""
 create table pointer(
     one integer primary key check (one = 1), generation integer not null, token text not null, root text not null,
@@ -48,6 +53,7 @@ create table contents(
 create index contents_rid on contents(rid);
 create table vectors(id integer primary key, rid blob not null unique, vector blob not null) strict;
 {KEYWORDS}
+{COVERAGE};
 pragma application_id = {APPLICATION_ID};
 pragma user_version = {SCHEMA_VERSION};
 """

@@ -11,8 +11,9 @@ from attrs import asdict
 
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads, embedder_number
-from rag_mcp.adapters.record.schema import connect_writer, translated
+from rag_mcp.adapters.record.schema import COVERAGE, connect_writer, translated
 from rag_mcp.effects.record import Changed, Pointer
+from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Entry
 from rag_mcp.pure.values import Chunk, Document
@@ -125,6 +126,12 @@ class SqliteCommit:
             self.refill_keywords()
         values = lay.pointer_values(pointer)
         self._db.execute(f"insert or replace into pointer values ({lay.marks(len(values))})", values)
+
+    def cover(self, unseen: Sequence[Uncovered]) -> None:
+        """Note down what this run could not have, where it is not what an earlier one could not have."""
+        if lay.read_unseen(self._db) != tuple(unseen):
+            self._db.execute(COVERAGE)
+            self._db.execute("insert or replace into coverage values (1, ?)", [lay.unseen_value(unseen)])
 
     def distrust(self, paths: Iterable[str], rids: Iterable[str]) -> None:
         """Let the next ingest do these files, and these vectors, again."""

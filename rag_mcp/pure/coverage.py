@@ -1,0 +1,73 @@
+"""What of a corpus is not wholly searchable: every such path, what it lacks, and why.
+
+    unreadable, undecodable, too large     it is there, and its text could not be had; what was stored of it is kept
+    out of sight                           a folder below which the look did not reach
+    excluded                               seen, and left out by a rule; by their names no Markdown, which are listed
+                                           once for each folder and ending
+    without text                           read, and there is nothing in it to search
+    with a warning                         searchable, save for what the warning says
+
+The first five are what a run learned and no entry can tell (`unseen`); the last two stand in the entries. A path may
+be listed more than once.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from posixpath import basename, dirname, join, splitext
+
+from attrs import frozen
+
+from rag_mcp.pure.values import Lack, Listing, Prepared, Unreadable
+
+NO_TEXT = "nothing in it can be searched"
+_ORDER = {lack: place for place, lack in enumerate(Lack)}
+
+
+@frozen
+class Uncovered:
+    """A path ("" is the root, a folder that was left out ends in "/"), what it lacks, and a clause that says why."""
+
+    path: str
+    lack: Lack
+    why: str
+
+
+def unseen(look: Listing, prepared: Mapping[str, Prepared]) -> tuple[Uncovered, ...]:
+    """What this look, and the reading after it, could not have or left out; in order."""
+    refused = [read for read in prepared.values() if isinstance(read, Unreadable)]
+    return _in_order(
+        chain(
+            (Uncovered(each.path, each.lack, each.why) for each in (*look.unreadables, *refused)),
+            (Uncovered(gap.path, Lack.UNSEEN, gap.why) for gap in look.gaps),
+            (Uncovered(each.path, Lack.EXCLUDED, each.why) for each in look.excluded),
+            _others(look.others),
+        )
+    )
+
+
+def _others(paths: Iterable[str]) -> Iterator[Uncovered]:
+    alike: dict[tuple[str, str], list[str]] = {}
+    for path in paths:
+        alike.setdefault((dirname(path), splitext(path)[1] or basename(path)), []).append(path)
+    for (folder, ending), several in alike.items():
+        if len(several) == 1:
+            yield Uncovered(several[0], Lack.EXCLUDED, "it is not Markdown by its name")
+        else:
+            why = f"{len(several)} files that are not Markdown by their names"
+            yield Uncovered(join(folder, f"*{ending}"), Lack.EXCLUDED, why)
+
+
+def coverage(known: Iterable[Uncovered], entries: Iterable[tuple[str, int, tuple[str, ...]]]) -> tuple[Uncovered, ...]:
+    """The whole list: what the last run knew to be unseen, and (path, passages, warnings) of stored files; in order."""
+    return _in_order(chain(known, (lacking for entry in entries for lacking in _of_entry(*entry))))
+
+
+def _of_entry(path: str, passages: int, warnings: tuple[str, ...]) -> Iterator[Uncovered]:
+    if not passages:
+        yield Uncovered(path, Lack.EMPTY, NO_TEXT)
+    for warning in warnings:
+        yield Uncovered(path, Lack.WARNED, warning)
+
+
+def _in_order(found: Iterable[Uncovered]) -> tuple[Uncovered, ...]:
+    return tuple(sorted(set(found), key=lambda each: (_ORDER[each.lack], each.path, each.why)))

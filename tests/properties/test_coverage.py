@@ -1,0 +1,82 @@
+"""Laws of the coverage list: what is not searchable is in it with its reason, and nothing else is."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from properties.worlds import document
+
+from rag_mcp.pure.coverage import NO_TEXT, Uncovered, coverage, unseen
+from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
+from rag_mcp.pure.render import coverage_lines
+from rag_mcp.pure.values import Excluded, Gap, Lack, Listing, Unreadable
+
+RUN = RunIdentity(EmbedderIdentity("mini", "", "", 4, "mean", "", "", 256))
+paths = st.sampled_from(("a.md", "b.md", "c/d.md", "\udcff.md", ""))
+whys = st.sampled_from(("Permission denied", "not text", "a rule"))
+lacks = st.sampled_from((Lack.UNREADABLE, Lack.UNDECODABLE, Lack.TOO_LARGE))
+refused = st.builds(Unreadable, paths, whys, lacks)
+looks = st.builds(
+    Listing,
+    st.just("/corpus"),
+    st.just(()),
+    st.lists(refused, max_size=3).map(tuple),
+    st.lists(st.builds(Excluded, paths, whys), max_size=3).map(tuple),
+    st.lists(st.builds(Gap, paths, whys), max_size=3).map(tuple),
+)
+entries = st.lists(st.tuples(paths, st.integers(0, 2), st.lists(whys, max_size=2).map(tuple)), max_size=4)
+
+
+@given(looks, st.dictionaries(paths, refused))
+def test_all_that_a_look_or_a_reading_could_not_have_is_listed_with_its_reason_and_nothing_else(look, prepared):
+    prepared = {**prepared, "read.md": document("read.md", ("text",), RUN)}
+    found = unseen(look, prepared)
+    missed = {
+        (u.path, u.lack, u.why)
+        for u in (*look.unreadables, *(u for u in prepared.values() if u is not prepared["read.md"]))
+    }
+    missed |= {(gap.path, Lack.UNSEEN, gap.why) for gap in look.gaps}
+    missed |= {(left.path, Lack.EXCLUDED, left.why) for left in look.excluded}
+    assert {(each.path, each.lack, each.why) for each in found} == missed
+    assert len(found) == len(missed)
+
+
+@given(looks, entries)
+def test_a_file_with_passages_and_no_warning_is_not_listed_and_every_other_is(look, stored):
+    known = unseen(look, {})
+    found = coverage(known, stored)
+    assert set(known) <= set(found)
+    lacking = {path for path, passages, warnings in stored if not passages or warnings}
+    assert {each.path for each in set(found) - set(known)} == lacking
+    assert all(each.why == NO_TEXT for each in found if each.lack is Lack.EMPTY)
+
+
+@given(looks, entries)
+def test_the_list_is_ordered_by_what_lacks_and_each_kind_is_shown_once_with_its_number(look, stored):
+    found = coverage(unseen(look, {}), stored)
+    order = list(Lack)
+    assert [(order.index(e.lack), e.path, e.why) for e in found] == sorted(
+        (order.index(e.lack), e.path, e.why) for e in found
+    )
+    lines = list(coverage_lines(found))
+    heads = [line for line in lines if line.startswith("coverage")]
+    assert len(lines) == len(heads) + len(found) or not found
+    assert len(heads) == max(1, len({each.lack for each in found}))
+
+
+def test_what_is_shown_is_safe_for_a_terminal_and_names_the_root():
+    listed = (Uncovered("", Lack.UNSEEN, "Permission\x1b[31m denied"), Uncovered("\x1b.md", Lack.EMPTY, NO_TEXT))
+    assert list(coverage_lines(listed)) == [
+        "coverage    1 out of sight",
+        "            the corpus (Permission\\x1b[31m denied)",
+        "coverage    1 without text",
+        "            \\x1b.md (nothing in it can be searched)",
+    ]
+    assert list(coverage_lines(())) == ["coverage    every file is wholly searchable"]
+
+
+@given(st.lists(st.sampled_from(("a.png", "b.png", "x/a.png", "x/c.png", "x/d", "LICENSE", ".hidden")), unique=True))
+def test_files_that_are_no_markdown_are_listed_once_for_each_folder_and_ending(others):
+    found = unseen(Listing("/corpus", others=tuple(sorted(others))), {})
+    named = {each.path for each in found}
+    assert all(path in named or f"{path[:-5]}*.png" in named for path in others)
+    assert len(found) == len({(path.rpartition("/")[0], path.endswith(".png") or path) for path in others})
+    assert all(each.lack is Lack.EXCLUDED for each in found)
