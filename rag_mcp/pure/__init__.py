@@ -28,6 +28,8 @@ Decisions
     pruning       proof that a file is gone, and how many may go in one run
     planning      look + belief + identity -> plan
     query         what a caller sent -> a question in bounds, or why not
+    words         what a passage is filed under, what a question looks for
+    fusion        the list by meaning and the list by words become one
     stages        the search policy: which list next, how deep
     coverage      what is not wholly searchable, and why
     citations     rows and scores -> hits, one for each content
