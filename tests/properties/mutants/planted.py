@@ -11,6 +11,9 @@ POLICY = "tests/properties/test_search_policy.py"
 CODEC = "tests/properties/test_codec.py"
 RENDER = "tests/properties/test_render.py"
 QUERY = "tests/properties/test_query.py"
+JUDGING = "tests/properties/test_judging.py"
+COMPARING = "tests/properties/test_comparing.py"
+METRICS = "tests/properties/test_metrics.py"
 
 
 @frozen
@@ -337,5 +340,40 @@ FAULTS = (
         "math.isnan(value)",
         "value == math.inf",
         (QUERY,),
+    ),
+    Fault(
+        "golden: characters returned twice counted as covered twice",
+        "pure/metrics.py",
+        "for have in _union(returned) for want",
+        "for have in returned for want",
+        (METRICS,),
+    ),
+    Fault(
+        "golden: a gain that is not discounted by its rank",
+        "pure/metrics.py",
+        "gain / log2(rank + 1)",
+        "gain / log2(rank + 2)",
+        (METRICS,),
+    ),
+    Fault(
+        "golden: a passage right by any character that it shares",
+        "pure/judging.py",
+        "2 * (shared := overlap(wanted, span)) >= min(wanted.end - wanted.start, span.end - span.start)",
+        "(shared := overlap(wanted, span)) >= 0",
+        (JUDGING,),
+    ),
+    Fault(
+        "golden: cases compared that were worded anew",
+        "pure/comparing.py",
+        "return case.wording, case.none, case.k",
+        'return "", case.none, case.k',
+        (COMPARING,),
+    ),
+    Fault(
+        "golden: a lost case forgiven where no mean fell",
+        "pure/comparing.py",
+        " or (not self.tolerance.each and bool(self.slipped))",
+        "",
+        (COMPARING,),
     ),
 )
