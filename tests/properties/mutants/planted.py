@@ -11,6 +11,10 @@ POLICY = "tests/properties/test_search_policy.py"
 CODEC = "tests/properties/test_codec.py"
 RENDER = "tests/properties/test_render.py"
 QUERY = "tests/properties/test_query.py"
+CHUNKING = "tests/properties/test_chunking.py"
+DECODING = "tests/properties/test_decoding.py"
+MODEL = "tests/properties/test_block_model.py"
+COVERAGE = "tests/properties/test_coverage.py"
 
 
 @frozen
@@ -337,5 +341,54 @@ FAULTS = (
         "math.isnan(value)",
         "value == math.inf",
         (QUERY,),
+    ),
+    Fault(
+        "reading: rows cut from a table without its columns",
+        "pure/chunking.py",
+        "filter(None, (names, source.header_at(start)))",
+        "filter(None, (names,))",
+        (CHUNKING,),
+    ),
+    Fault(
+        "reading: sections of two parents packed together",
+        "pure/merging.py",
+        " or not _is_below(section, group[0].parent)",
+        "",
+        (CHUNKING,),
+    ),
+    Fault(
+        "reading: an overlap where no running text was cut",
+        "pure/chunking.py",
+        "return piece.rank in RUNNING and not",
+        "return not",
+        (CHUNKING,),
+    ),
+    Fault(
+        "reading: broken UTF-8 taken for Western text",
+        "pure/decoding.py",
+        "if UTF8_SEQUENCE.search(data) or",
+        "if",
+        (DECODING,),
+    ),
+    Fault(
+        "reading: a heading in a list taken for one of the document",
+        "pure/blocks.py",
+        'token.type == "heading_open" and token.level == 0',
+        'token.type == "heading_open"',
+        (MODEL,),
+    ),
+    Fault(
+        "reading: broken front matter read as Markdown",
+        "pure/frontmatter.py",
+        "        if not _begins_with_key(inner, KEY_LINES[opener[1]]):\n",
+        "        if inner:\n",
+        (MODEL,),
+    ),
+    Fault(
+        "reading: what was left out not in the coverage list",
+        "pure/coverage.py",
+        "for each in look.excluded),",
+        "for each in look.excluded[:0]),",
+        (COVERAGE,),
     ),
 )
