@@ -18,6 +18,7 @@ From bytes to chunks
     pieces        text taken apart until every piece fits
     boundaries    where a sequence of pieces is cut, by the text around the cut
     merging       small neighbouring sections packed together
+    crumbs        the heading names in front of a passage
     chunking      blocks into passages under a token budget
     classify      note or hand-over
     signals       marks and orders in a passage that try to be more than data

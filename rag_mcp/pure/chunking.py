@@ -16,11 +16,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 
 from attrs import evolve, frozen
 
 from rag_mcp.pure.blocks import CHARACTER, LINE, LINE_END, SENTENCE, WORD, Outline
 from rag_mcp.pure.boundaries import Worth, cuts
+from rag_mcp.pure.crumbs import Crumb, crumbs_of
 from rag_mcp.pure.merging import Section, merged
 from rag_mcp.pure.pieces import SPACES, Piece, Stretch, taken_apart, unjoined, weight
 from rag_mcp.pure.values import Chunk, Measure
@@ -91,11 +93,12 @@ def cut(
     spans = [span for span in spans if not _blank(text, span)]
     if window.merge_below:
         spans = _merged(text, spans, window, measure)
-    crumbs = _crumbs(spans, window.tokens // SHARE, measure)
+    crumbs = crumbs_of(spans, window.tokens // SHARE, measure)
     headers = _headers(text, outline, window, measure)
     source = _Source(text, outline, {at: header.text for at, header in headers.items()})
     overlap = min(window.overlap, window.tokens // SHARE)
-    stretches = [_stretch(s, c, headers, window.tokens, overlap) for s, c in zip(spans, crumbs, strict=True)]
+    tables = list(headers.items())
+    stretches = [_stretch(s, c, tables, window.tokens, overlap) for s, c in zip(spans, crumbs, strict=True)]
     pieces = taken_apart(text, outline, stretches, measure)
     drafts = [
         draft
@@ -131,12 +134,15 @@ def _headers(text: str, outline: Outline, window: Window, measure: Measure) -> d
     return {table.start: _Header(table.header, own + 1, size) for table, size, own in found if own < most}
 
 
-def _stretch(span: Section, crumb: "Crumb", headers: Mapping[int, "_Header"], tokens: int, overlap: int) -> Stretch:
-    """The span with its budgets: its parts leave room for the greatest header of the tables that are cut."""
-    room = tokens - crumb.size - overlap
-    inside = (header for at, header in headers.items() if span.start <= at < span.end)
-    widest = max((header.width for header in inside if header.table + header.width > room), default=0)
-    return Stretch(span.start, span.end, tokens - crumb.first_size, max(1, room - widest), span.solid, span.size)
+def _stretch(
+    span: Section, crumb: Crumb, tables: "Sequence[tuple[int, _Header]]", tokens: int, overlap: int
+) -> Stretch:
+    """The span with its budgets: a part may begin with a table's header or with an overlap, never with both."""
+    room = tokens - crumb.size
+    first, last = (bisect_left(tables, place, key=itemgetter(0)) for place in (span.start, span.end))
+    widths = (header.width for _, header in tables[first:last] if header.table + header.width > room)
+    parts = max(1, room - max(overlap, *widths, 0))
+    return Stretch(span.start, span.end, tokens - crumb.first_size, room, parts, span.solid, span.size)
 
 
 def embedded_text(chunk: Chunk) -> str:
@@ -160,44 +166,6 @@ def _without(section: Section, holes: Sequence[tuple[int, int]]) -> Iterator[Sec
 
 def _blank(text: str, span: Section) -> bool:
     return not text[span.start : span.end].strip()
-
-
-@frozen
-class Crumb:
-    """What stands in front of a section's first passage, which begins with the heading, and of its later ones.
-
-    `first_size` is the size of the one in tokens, `size` the greater of the two.
-    """
-
-    first: str
-    later: str
-    first_size: int
-    size: int
-
-
-def _crumbs(spans: Sequence[Section], limit: int, measure: Measure) -> list[Crumb]:
-    """The crumbs of each span: outer names are dropped while one is over the limit."""
-    distinct = list(dict.fromkeys(name for span in spans for name in _names(span)))
-    sizes = dict(zip(distinct, measure(distinct), strict=True)) if distinct else {}
-    crumbs = []
-    for span in spans:
-        names = _names(span)
-        first, small = _crumb(names[: len(names) - span.own], limit, sizes)
-        later, large = _crumb(names, limit, sizes)
-        crumbs.append(Crumb(first, later, small, max(small, large)))
-    return crumbs
-
-
-def _names(span: Section) -> tuple[str, ...]:
-    return span.path if span.title is None else (span.title, *span.path)
-
-
-def _crumb(names: tuple[str, ...], limit: int, sizes: Mapping[str, int]) -> tuple[str, int]:
-    while len(names) > 1 and sum(sizes[name] + 1 for name in names) > limit:
-        names = names[1:]
-    if names and sizes[names[0]] + 1 > limit:
-        return names[0][:limit], limit
-    return " > ".join(names), sum(sizes[name] + 1 for name in names)
 
 
 def _packed(

@@ -30,12 +30,14 @@ RUN = 64  # characters of an unbroken run that are kept together
 class Stretch:
     """A span of up to `whole` tokens, or to be taken apart until no piece has more than `budget` tokens.
 
-    `solid`: it is no running text. `size` is its size in tokens, 0 where it was not measured yet.
+    Code and HTML, in front of which nothing is repeated, stay whole up to `room`. `solid`: it is no running text.
+    `size` is its size in tokens, 0 where it was not measured yet.
     """
 
     start: int
     end: int
     whole: int
+    room: int
     budget: int
     solid: bool = False
     size: int = 0
@@ -74,9 +76,15 @@ def _measured(text: str, stretches: Sequence[Sequence[Piece]], measure: Measure)
 def _fitting(
     text: str, outline: Outline, places: Sequence[int], stretch: Stretch, piece: Piece, rank: int
 ) -> list[Piece]:
-    untouched = (piece.start, piece.end) == (stretch.start, stretch.end)
-    most = stretch.whole if untouched else stretch.budget
-    return [piece] if piece.size <= most else _apart(text, outline, places, stretch, piece, rank)
+    fits = piece.size <= _most(outline, stretch, piece)
+    return [piece] if fits else _apart(text, outline, places, stretch, piece, rank)
+
+
+def _most(outline: Outline, stretch: Stretch, piece: Piece) -> int:
+    if (piece.start, piece.end) == (stretch.start, stretch.end):
+        return stretch.whole
+    code = outline.is_solid(piece.start) and not outline.table_around(piece.start + 1)
+    return stretch.room if code or stretch.solid else stretch.budget
 
 
 def _sized(piece: Piece, tokens: int) -> Piece:

@@ -237,6 +237,7 @@ def test_an_edit_far_away_in_another_section_changes_nothing(text, at):
 
 # A table's header.
 
+SENTENCES = " ".join(f"Sentence {n} has six words here." for n in range(60))
 ROWS = "\n".join(f"| row {n} of it | {n} bar |" for n in range(40))
 
 
@@ -272,6 +273,13 @@ def test_a_table_that_fits_is_not_cut_and_costs_its_section_no_room():
     assert len(chunks(f"# A\n\n{'word ' * 25}\n\n{table}\n", 40)) == 1
 
 
+def test_code_that_fits_is_whole_also_beside_a_table_that_is_cut_and_where_passages_overlap():
+    code = "```\n" + "one line of code\n" * 8 + "```"
+    table = "| no | part of it |\n|--|--|\n" + ROWS
+    for source in (f"{table}\n\n{code}", f"{code}\n\n{SENTENCES}"):
+        assert [chunk for chunk in chunks(source, 36, chunking=Chunking(overlap=8)) if code in chunk.text]
+
+
 # Sections packed together.
 
 
@@ -301,6 +309,12 @@ def test_no_section_is_packed_with_one_of_another_parent():
         above = {"a": "A", "b": "A", "c": "B", "d": "B"}
         for name in re.findall(r"Item (.)", chunk.text):
             assert f"# {above[name]}" in chunk.text or chunk.crumb == above[name]
+
+
+def test_a_section_higher_up_is_not_packed_under_the_parent_of_the_one_before():
+    source = f"# A\n\n{'word ' * 30}\n\n{tiny('a')}# B\n\nRow b says this.\n"
+    cut = chunks(source, 100, chunking=Chunking(merge_below=20))
+    assert [(chunk.heading_path, chunk.crumb) for chunk in cut] == [(("A",), ""), (("A", "Item a"), "A"), (("B",), "")]
 
 
 @given(texts(), ends, windows, ways)
@@ -336,8 +350,6 @@ def test_an_edit_among_small_sections_embeds_three_passages_at_most_nearly_alway
 
 
 # Overlap.
-
-SENTENCES = " ".join(f"Sentence {n} has six words here." for n in range(60))
 
 
 def repeats(source: str, chunking: Chunking, window: int = 60) -> list[str]:

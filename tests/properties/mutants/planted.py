@@ -14,6 +14,10 @@ QUERY = "tests/properties/test_query.py"
 JUDGING = "tests/properties/test_judging.py"
 COMPARING = "tests/properties/test_comparing.py"
 METRICS = "tests/properties/test_metrics.py"
+CHUNKING = "tests/properties/test_chunking.py"
+DECODING = "tests/properties/test_decoding.py"
+MODEL = "tests/properties/test_block_model.py"
+COVERAGE = "tests/properties/test_coverage.py"
 
 
 @frozen
@@ -375,5 +379,54 @@ FAULTS = (
         " or (not self.tolerance.each and bool(self.slipped))",
         "",
         (COMPARING,),
+    ),
+    Fault(
+        "reading: rows cut from a table without its columns",
+        "pure/chunking.py",
+        "filter(None, (names, source.header_at(start)))",
+        "filter(None, (names,))",
+        (CHUNKING,),
+    ),
+    Fault(
+        "reading: sections of two parents packed together",
+        "pure/merging.py",
+        " or not _is_below(section, group[0].parent)",
+        "",
+        (CHUNKING,),
+    ),
+    Fault(
+        "reading: an overlap where no running text was cut",
+        "pure/chunking.py",
+        "return piece.rank in RUNNING and not",
+        "return not",
+        (CHUNKING,),
+    ),
+    Fault(
+        "reading: broken UTF-8 taken for Western text",
+        "pure/decoding.py",
+        "if UTF8_SEQUENCE.search(data) or",
+        "if",
+        (DECODING,),
+    ),
+    Fault(
+        "reading: a heading in a list taken for one of the document",
+        "pure/blocks.py",
+        'token.type == "heading_open" and token.level == 0',
+        'token.type == "heading_open"',
+        (MODEL,),
+    ),
+    Fault(
+        "reading: broken front matter read as Markdown",
+        "pure/frontmatter.py",
+        "        if not _begins_with_key(inner, KEY_LINES[opener[1]]):\n",
+        "        if inner:\n",
+        (MODEL,),
+    ),
+    Fault(
+        "reading: what was left out not in the coverage list",
+        "pure/coverage.py",
+        "for each in look.excluded),",
+        "for each in look.excluded[:0]),",
+        (COVERAGE,),
     ),
 )
