@@ -15,7 +15,6 @@ Cases may as well be made in Python: `Case("how often?", (Expectation("ops/pumps
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from attrs import evolve
 
@@ -44,17 +43,22 @@ def load(path: str | Path) -> tuple[Case, ...]:
 
 
 def run(
-    index: Index, cases: Sequence[Case], k: int = DEFAULT_DEPTH, *, progress: Progress | None = None, **search: Any
+    index: Index,
+    cases: Sequence[Case],
+    k: int = DEFAULT_DEPTH,
+    *,
+    mode: str = "hybrid",
+    progress: Progress | None = None,
 ) -> Run:
     """Ask every question, look at `k` passages (or as many as a case says), and judge them.
 
-    `search` are further arguments of `Index.search`, the same for every question; the run names them. Raises Refused:
-    BadGolden for cases that mean nothing, and what a search may raise.
+    `mode` is that of `Index.search`; the run names it. Raises Refused: BadGolden for cases that mean nothing, and what
+    a search may raise.
     """
     _check(cases)
     k = clamp_k(k)
-    setup = evolve(index.setup(), search={name: str(value) for name, value in search.items()})
-    return Run(k, setup, evaluate(cases, partial(index.search, **search), partial(_text, index), k, progress))
+    setup = evolve(index.setup(), search={"mode": mode})
+    return Run(k, setup, evaluate(cases, partial(index.search, mode=mode), partial(_text, index), k, progress))
 
 
 def compare(before: Run, after: Run, tolerance: float | Tolerance = 0.0) -> Comparison:

@@ -15,6 +15,8 @@ import click
 
 import rag_mcp
 
+MODES = click.Choice(["hybrid", "semantic", "keyword"])
+
 
 def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options that are accepted before and after a verb."""
@@ -113,6 +115,12 @@ def apply() -> None:
     """Carry out PLAN, made with: rag-mcp ingest CORPUS --plan --out PLAN. Refused when the world has moved."""
 
 
+def searched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The option --mode of a verb that searches."""
+    text = "By meaning and words, by meaning, or by words (which needs no model)."
+    return click.option("--mode", type=MODES, default="hybrid", help=text, show_default=True)(function)
+
+
 @cli.command(short_help="Ask; passages with citations come back.")
 @click.argument("text")
 @click.option(
@@ -120,13 +128,7 @@ def apply() -> None:
 )
 @click.option("-k", "k", default="5", metavar="N", help="Number of passages, 1 to 20.", show_default=True)
 @click.option("--doc-class", metavar="CLASS", help="Only note, or only handoff.")
-@click.option(
-    "--mode",
-    type=click.Choice(["hybrid", "semantic", "keyword"]),
-    default="hybrid",
-    show_default=True,
-    help="By meaning and words, by meaning, or by words (which needs no model).",
-)
+@searched
 @click.option("--explain", is_flag=True, help="Say why each passage ranks where it does.")
 @verb
 def query() -> None:
@@ -224,6 +226,7 @@ def golden_init() -> None:
 @golden.command("run", short_help="Ask every question; show at which rank its answer came.")
 @golden_options
 @passages_looked_at
+@searched
 @verb
 def golden_run() -> None:
     """Ask the questions of FILE (TOML, or JSONL with one case a line) and measure the answers. Keeps nothing.
@@ -236,6 +239,7 @@ def golden_run() -> None:
 @golden.command("record", short_help="Run, and keep the result as the baseline.")
 @golden_options
 @passages_looked_at
+@searched
 @verb
 def golden_record() -> None:
     """Run FILE and put the result in place of its baseline, a JSON file beside it, fit for version control."""
@@ -244,8 +248,10 @@ def golden_record() -> None:
 @golden.command("compare", short_help="Run, and show what moved; exit code 1 when worse.")
 @golden_options
 @passages_looked_at
+@searched
 @click.option("--tolerance", multiple=True, metavar="[MEASURE=]T", help="How far a mean may fall. Repeatable. [0]")
 @click.option("--against", metavar="STORE", help="Compare with the answers of another store, not with the baseline.")
+@click.option("--against-mode", type=MODES, help="Compare with the answers of another mode of searching.")
 @click.option("--against-collection", metavar="NAME", help="Compare with those of another store within the store.")
 @verb
 def golden_compare() -> None:

@@ -79,14 +79,17 @@ def compare(options: Options) -> int:
 def reference(options: Options, path: Path, cases: tuple[Case, ...]) -> tuple[Run, str]:
     """What the answers are compared with, and its name: the baseline, or the answers of another store."""
     store, collection = options["against"], options["against_collection"]
-    if store or collection:
+    mode = options["against_mode"]
+    if store or collection or mode:
         other = {
             **options,
             "db": store or options.get("db"),
             "collection": collection or options.get("collection"),
-            "embedder": None,
+            "embedder": None if store or collection else options.get("embedder"),
+            "mode": mode or options["mode"],
         }
-        return answered(other, cases, options["k"] or golden.DEFAULT_DEPTH), store or collection
+        named = " ".join(filter(None, (store, collection, mode and f"mode {mode}")))
+        return answered(other, cases, options["k"] or golden.DEFAULT_DEPTH), named
     before = golden.baseline(path)
     if options["k"] not in (None, before.k):
         raise click.UsageError(f"the baseline was recorded with -k {before.k}; record it anew to compare with another")
@@ -97,7 +100,7 @@ def answered(options: Options, cases: tuple[Case, ...], k: int) -> Run:
     """The cases, asked of the store that the options name."""
     progress = progress_for(hidden=bool(options.get("quiet") or options.get("as_json")))
     with opened(options, corpus=options["corpus"]) as index:
-        return golden.run(index, cases, k, progress=progress)
+        return golden.run(index, cases, k, mode=options["mode"], progress=progress)
 
 
 def show(options: Options, result: Run, baseline: Path | None = None) -> None:
