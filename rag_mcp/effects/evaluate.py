@@ -35,4 +35,4 @@ def _sources(cases: Iterable[Case]) -> set[str]:
 
 
 def _silent(answer: Answer) -> bool:
-    return not answer.results or bool(getattr(answer, "nothing_close", False))
+    return not answer.results or answer.nothing_close

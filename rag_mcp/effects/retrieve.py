@@ -21,6 +21,7 @@ from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.pure import stages
 from rag_mcp.pure.blocks import line_of, line_starts
 from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages
+from rag_mcp.pure.confidence import confidence, nothing_close
 from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
@@ -210,7 +211,10 @@ class _Search:
                 found = self._ask(step, self.vector)
                 hits = self._best([*(rid for rid, _ in found), *self.words])
                 heard = Heard(step, len(hits), exhausted=len(found) < step.n)
-        return Answer(self.query.text, self.query.k, tuple(hits), self.dropped, self.degraded)
+        sure = confidence(self.query.text, hits)
+        return Answer(
+            self.query.text, self.query.k, tuple(hits), self.dropped, self.degraded, sure, nothing_close(sure)
+        )
 
     def _step(self, total: int, allowed: int, heard: Heard | None) -> stages.Step:
         step = stages.next_step(self.desk.policy, self.query, total, allowed, heard)

@@ -73,13 +73,18 @@ class Hit:
 
 @frozen
 class Answer:
-    """What a question brought, best first. `degraded` says why the index was not used where it should have been."""
+    """What a question brought, best first. `degraded` says why the index was not used where it should have been.
+
+    `confidence`, from 0 to 1: that the corpus holds what was asked; `nothing_close` when it probably does not.
+    """
 
     query: str
     k: int
     results: tuple[Hit, ...]
     dropped_out_of_scope: int = 0
     degraded: str | None = None
+    confidence: float = 0.0
+    nothing_close: bool = False
 
     @property
     def count(self) -> int:

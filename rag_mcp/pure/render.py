@@ -154,6 +154,8 @@ def answer_lines(answer: "Answer", *, explain: bool = False) -> Iterator[str]:
     """Numbered passages with their citations; with `explain`, why each ranks where it does."""
     if not answer.results:
         yield "nothing was found"
+    elif answer.nothing_close:
+        yield f"nothing close was found (confidence {answer.confidence:.2f}); the nearest passages:"
     for number, hit in enumerate(answer.results, start=1):
         yield from _hit_lines(number, hit)
         if explain and hit.trace:

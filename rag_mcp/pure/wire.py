@@ -20,6 +20,8 @@ def answer_shape(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
         "k": answer.k,
         "count": answer.count,
         "dropped_out_of_scope": answer.dropped_out_of_scope,
+        "confidence": answer.confidence,
+        "nothing_close": answer.nothing_close,
         "results": [hit_shape(hit, explain=explain) for hit in answer.results],
     }
     if answer.degraded:

@@ -46,6 +46,19 @@ def looked_for(question: str) -> str | None:
     return " OR ".join(terms) or None
 
 
+def coverage(question: str, text: str) -> float:
+    """The share of the question's telling words, by their first letters, that a text holds; 0 where it has none."""
+    parts = _PART.findall(filed(question))
+    telling = {_stem(part) for part in parts if part.lower() not in _COMMON}
+    held = {_stem(part) for part in _PART.findall(filed(text))}
+    return len(telling & held) / len(telling) if telling else 0.0
+
+
+def _stem(word: str) -> str:
+    """Without what endings may change: the first four letters at least, all but three of a long word."""
+    return word.lower()[: max(4, len(word) - 3)]
+
+
 def _terms(question: str) -> Iterator[str]:
     words = filed(question.replace("\0", " ")).split()
     telling = [word for word in words if word.strip(".,;:!?'\"()").lower() not in _COMMON]
