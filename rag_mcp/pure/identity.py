@@ -49,9 +49,10 @@ class EmbedderIdentity:
 class Chunking:
     """Parameters of the chunker. `budget` is in tokens of the embedder, None means its whole window.
 
-    docs/quality.md says why the default budget is less than the window. Cuts of a long section are at least `floor` budgets apart, save where a stretch is halved. Neighbouring sections
-    of less than `merge_below` tokens each are packed together, 0: none are. A passage that begins where running text
-    was cut repeats up to `overlap` tokens of what stands before it, at most a quarter of the window.
+    docs/quality.md says why the default budget is less than the window. Cuts of a long section are at least `floor`
+    budgets apart, save where a stretch is halved. Neighbouring sections of less than `merge_below` tokens each are
+    packed together, 0: none are. A passage that begins where running text was cut repeats up to `overlap` tokens of
+    what stands before it, at most a quarter of the window.
     """
 
     budget: int | None = 224
