@@ -26,7 +26,7 @@ from rag_mcp.pure.vectors import dot
 
 SAME = 0.9995
 """Cosine at which two engines of one model count as one."""
-FEW = 4
+FEW = 2
 """Vectors that are read and scored at first for each passage that was asked for."""
 SLACK = 2e-4
 """Above what rounding changes: an index's float32, and the four decimals of a hit's score."""

@@ -127,7 +127,10 @@ class Engine:
 
     def _load(self, done: "Future[None]") -> None:
         """Search once, so that all is in memory. What is amiss is for the next call to say."""
+        from rag_mcp.adapters.server import heap
+
         try:
+            heap.give_back()
             self._opened().warm()
         except Refused as refused:
             log.info("warm-up: %s", refused)
