@@ -1,6 +1,6 @@
 """One command, one table: ratios first, each with its floor or peer measured in the same run.
 
-python -m benchmarks                      all, some six minutes on two cores
+python -m benchmarks                      all, some ten minutes on two cores
 python -m benchmarks --quick              less of everything: to see that it runs, not to quote
 python -m benchmarks --only quiet --only query
 python -m benchmarks --json numbers.json
@@ -26,10 +26,11 @@ VENDORS = ("chromadb", "onnxruntime", "tokenizers", "numpy", "attrs", "click")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 1 when a target was missed."""
     options = _parser().parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="rag-mcp-bench-") as place:
+    with tempfile.TemporaryDirectory(prefix="bench-of-rag-mcp-") as place:
         work = Path(place, "work")
         work.mkdir()
-        bench = Bench(unpacked(Path(place, "data")), work, options.quick)
+        passages = options.passages or (6_000 if options.quick else 50_000)
+        bench = Bench(unpacked(Path(place, "data")), work, options.quick, passages)
         lines: list[Line] = []
         for name in dict.fromkeys(options.only or MEASURES):
             print(f"measuring {name} ...", file=sys.stderr, flush=True)
@@ -48,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--quick", action="store_true", help="smaller corpora and fewer runs")
     parser.add_argument("--only", action="append", choices=sorted(MEASURES), help="just this one; repeatable")
+    parser.add_argument("--passages", type=int, metavar="N", help="of the store that the server searches")
     parser.add_argument("--json", metavar="FILE", help="write the numbers there as well")
     return parser
 

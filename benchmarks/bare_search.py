@@ -1,7 +1,7 @@
-"""The floor of a search, as a program: the question embedded, and one query of Chroma.
+"""The floor of a search, as a program: the question embedded, and one query of Chroma for as many passages.
 
 `python -m benchmarks.bare_search GENERATION COPY K`: copies the generation's folder, since Chroma writes into what
-it opens, loads model and collection, and for each line of JSON text on standard input prints the seconds it took.
+it opens, loads model and collection, and for each question, a line of JSON, prints the seconds that it took.
 """
 
 import json
@@ -19,7 +19,7 @@ def main(generation: str, copy: str, k: int) -> None:
     shutil.copytree(generation, copy)
     embedder, records = OnnxEmbedder(), Collection(Path(copy))
     for line in sys.stdin:
-        question = json.loads(line)
+        question = json.loads(line)["question"]
         began = time.perf_counter()
         records.nearest(embedder.embed_query(question), k)
         print(time.perf_counter() - began, flush=True)

@@ -2,7 +2,7 @@
 
 The text is made up, the vectors are drawn at random on the unit sphere, and the store says that the default embedder
 made both. So a server searches it with the default embedder, and a question is embedded by the real model. Only the
-passages of the first file have their real vectors: a server embeds one of them again, to see whose vectors these are.
+first passage has its real vector: a server embeds that one again, to see whose vectors these are.
 Random vectors are the hardest that a graph can be asked: no neighbourhood is better than another.
 """
 
@@ -20,7 +20,7 @@ WORDS = (
     "archive bearing cable damper engine filter gauge hatch inlet jacket keel lantern manifold nozzle outlet piston "
     "quadrant rudder shaft turbine union valve winch yoke is was must may cannot opens closes holds drives feeds "
     "before after under above between every no one the a its their slowly daily twice never when because unless"
-).split()
+)
 
 
 class Synthetic(OnnxEmbedder):
@@ -46,10 +46,10 @@ class Synthetic(OnnxEmbedder):
 
 def write(corpus: Path, passages: int) -> None:
     """Files of SECTIONS sections, each a passage of some 60 words."""
-    chance = random.Random(7)
+    chance, words = random.Random(7), WORDS.split()
     for file in range(-(-passages // SECTIONS)):
         sections = [
-            f"## {'Section' if file else REAL} {number}\n\n{' '.join(chance.choices(WORDS, k=60))}.\n"
+            f"## {'Section' if file or number else REAL} {number}\n\n{' '.join(chance.choices(words, k=60))}.\n"
             for number in range(min(SECTIONS, passages - file * SECTIONS))
         ]
         place = corpus / f"part{file % 20:02}" / f"page{file:04}.md"

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import corpora
+from benchmarks import corpora, serving
 from benchmarks.accounting import LIBRARY, PYTHON, Cost, answer, interleaved, run
 
 MB = 1e6
+MS = 1e3
 WALK = str(Path(__file__).with_name("bare_walk.py"))
 QUESTION = "how do I find out which indexes a SQLite query uses?"
 
@@ -41,6 +42,7 @@ class Bench:
     data: Path
     work: Path
     quick: bool
+    passages: int
 
     @property
     def rounds(self) -> int:
@@ -133,7 +135,28 @@ def space(bench: Bench) -> Iterator[Line]:
     yield Line("ingest, peak memory", cost.peak / MB, None, "MB")
 
 
-MEASURES = {"ingest": ingest, "peer": peer, "quiet": quiet, "query": query, "space": space}
+def server(bench: Bench) -> Iterator[Line]:
+    """The server's start against a bare one's; its searches among many passages against their two parts alone."""
+    corpus, store = bench.work / "very-many", bench.work / "very-many-store"
+    run(PYTHON, "-m", "benchmarks.many_passages", str(corpus), str(store), str(bench.passages))
+    for name, ours, bare in serving.starts(corpus, store, 3 if bench.quick else 10):
+        what = f"start to {name} : bare server"
+        yield Line(f"{what}, wall", ours.wall, bare.wall, "s", ours.wall / bare.wall, "<= 1.15")
+        yield Line(f"{what}, CPU", ours.cpu, bare.cpu, "s", ours.cpu / bare.cpu, "<= 1.15")
+    first, later = serving.first_and_later(corpus, store, 2 if bench.quick else 5)
+    yield Line("first search after warm-up : later ones", first * MS, later * MS, "ms", first / later, "<= 2")
+    found = serving.searches(corpus, store, bench.work, 40 if bench.quick else 200)
+    ours, number = found.ours * MS, f"{bench.passages:,} passages"
+    yield Line(
+        "search : embedding + Chroma's 5", ours, found.floor * MS, "ms", found.ours / found.floor, "<= 1.5", number
+    )
+    yield Line("search : embedding + Chroma's 100", ours, found.deep_floor * MS, "ms", found.ours / found.deep_floor)
+    yield Line("search, CPU", found.cpu * MS, None, "ms")
+    one, many = found.rates[1], found.rates[serving.AT_ONCE]
+    yield Line(f"{serving.AT_ONCE} searches at once : one", many, one, "searches/s", many / one, ">= 1")
+
+
+MEASURES = {"ingest": ingest, "peer": peer, "quiet": quiet, "query": query, "space": space, "server": server}
 
 
 def _rate(name: str, texts: int, cost: Cost, passages: int, cpu: float, target: str) -> Line:

@@ -1,6 +1,6 @@
 """A server over raw pipes: what is timed is the server, not a client's library.
 
-A request goes out as one line, and the answer to it is the line that carries its id.
+A request goes out as one line; the answer to it is the line that carries its id.
 """
 
 import json
@@ -16,25 +16,24 @@ from typing import Any
 from benchmarks.accounting import PYTHON, ROOT, SETTINGS
 
 Message = dict[str, Any]
-NEWEST = "2026-07-28"
+SERVER = (PYTHON, str(ROOT / "run_server.py"))
 CLIENT = {"name": "benchmark", "version": "1"}
 ENVELOPE = {
-    "io.modelcontextprotocol/protocolVersion": NEWEST,
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": CLIENT,
 }
-LEGACY: Message = {
+INITIALIZE: Message = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT},
 }
-MODERN: Message = {"method": "tools/list", "params": {"_meta": ENVELOPE}}
-PROBE: Message = {"method": "server/discover", "params": {"_meta": ENVELOPE}}
 INITIALIZED: Message = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-SERVER = (PYTHON, str(ROOT / "run_server.py"))
+DISCOVER: Message = {"method": "server/discover", "params": {"_meta": ENVELOPE}}
+LIST: Message = {"method": "tools/list", "params": {"_meta": ENVELOPE}}
 
 
 class Piped:
-    """A server process and the client's end of its pipes."""
+    """A process and the other end of its pipes; a message is a line of JSON."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process = process
@@ -46,41 +45,44 @@ class Piped:
         self.process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
         self.process.stdin.flush()
 
-    def numbered(self, message: Message) -> Message:
-        """The message as a request with the next id."""
-        self._number += 1
-        return {"jsonrpc": "2.0", "id": self._number, **message}
-
-    def receive(self) -> Message:
-        """The next message. Raises EOFError where the server is gone."""
+    def receive(self) -> Any:
+        """The next message. Raises EOFError where the process is gone."""
         assert self.process.stdout
         line = self.process.stdout.readline()
         if not line:
-            raise EOFError("the server is gone")
-        received: Message = json.loads(line)
-        return received
+            raise EOFError(f"{self.process.args!r} is gone")
+        return json.loads(line)
+
+    def request(self, message: Message) -> int:
+        """Send a request: the id it was given."""
+        self._number += 1
+        self.send({"jsonrpc": "2.0", "id": self._number, **message})
+        return self._number
 
     def ask(self, message: Message) -> Message:
-        """The answer to one request, when nothing else is under way."""
-        request = self.numbered(message)
-        self.send(request)
-        while (answer := self.receive()).get("id") != request["id"]:
+        """The result of a request, while no other is under way. Raises RuntimeError on a protocol error."""
+        number = self.request(message)
+        while (answer := self.receive()).get("id") != number:
             continue
-        return answer
+        if "result" not in answer:
+            raise RuntimeError(f"{message['method']} was answered with {answer}")
+        result: Message = answer["result"]
+        return result
 
     def cpu(self) -> float:
         """Processor seconds of the process so far, of all its threads. Linux; 0 elsewhere."""
         return time.clock_gettime(~self.process.pid << 3 | 2) if sys.platform == "linux" else 0.0
 
 
-def search(text: str, k: int = 5) -> Message:
-    """A call of the tool."""
-    return {"method": "tools/call", "params": {"name": "search_knowledge", "arguments": {"query": text, "k": k}}}
+def call(question: str, k: int) -> Message:
+    """A search, as a request of the first era."""
+    arguments = {"query": question, "k": k}
+    return {"method": "tools/call", "params": {"name": "search_knowledge", "arguments": arguments}}
 
 
 @contextmanager
 def started(*command: str, settings: Mapping[str, str] | None = None) -> Iterator[Piped]:
-    """The server of a command, killed at the end; `settings` are all the RAG_MCP_* that it sees."""
+    """The process of a command, killed at the end; `settings` are all the RAG_MCP_* that it sees."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     with subprocess.Popen(
         command,
@@ -96,6 +98,6 @@ def started(*command: str, settings: Mapping[str, str] | None = None) -> Iterato
             process.kill()
 
 
-def of_store(corpus: Path, store: Path) -> dict[str, str]:
+def settings_of(corpus: Path, store: Path) -> dict[str, str]:
     """The settings of a server of one store."""
     return {"RAG_MCP_CORPUS_ROOT": str(corpus), "RAG_MCP_DB_PATH": str(store)}

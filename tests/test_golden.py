@@ -76,7 +76,7 @@ def test_a_run_is_a_table_a_line_or_json_and_leaves_no_file(world: Path) -> None
     table = ask(world, "run").split("\n")
     assert table[0] == "golden.toml   3 cases   k 10   embedder hash   16 passages   mode hybrid"
     assert [line.split()[:4] for line in table if line.startswith("  pump")] == [["pump", "1", "1.00", "1.00"]]
-    assert any(line.startswith("  none ") and "no answer, score 0." in line for line in table)
+    assert any(line.startswith("  none ") and "no answer, and said so" in line for line in table)
     assert ask(world, "run", "--quiet").startswith("hit@1 1.000  hit@3 1.000  hit@k 1.000  mrr 1.000  ndcg 1.000")
     shape = json.loads(ask(world, "run", "--json", "-k", "3"))
     assert set(shape) == {"ok", "k", "setup", "means", "cases"}

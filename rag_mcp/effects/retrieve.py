@@ -32,7 +32,7 @@ from rag_mcp.pure.words import looked_for
 
 SAME = 0.9995
 """Cosine at which two engines of one model count as one."""
-FEW = 4
+FEW = 2
 """Candidates whose rows are read at first, for each passage that was asked for."""
 
 T = TypeVar("T")

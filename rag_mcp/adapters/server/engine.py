@@ -98,7 +98,7 @@ class Engine:
         return await self._in_thread(lambda: self._opened().search(query.text, query.k, query.doc_class))
 
     async def _warmed(self, warm: "Future[None]") -> None:
-        """Wait for the warm-up; raises Refused when it takes too long, and at once for what needs no model."""
+        """Wait for the warm-up; raises Refused for what the record alone can tell, or when it takes too long."""
         with anyio.move_on_after(self._wait) as waited:
             await self._in_thread(lambda: self._opened().check())
             await asyncio.shield(asyncio.wrap_future(warm))
@@ -127,7 +127,10 @@ class Engine:
 
     def _load(self, done: "Future[None]") -> None:
         """Search once, so that all is in memory. What is amiss is for the next call to say."""
+        from rag_mcp.adapters.server import heap
+
         try:
+            heap.give_back()
             self._opened().warm()
         except Refused as refused:
             log.info("warm-up: %s", refused)

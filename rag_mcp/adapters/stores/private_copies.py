@@ -1,16 +1,18 @@
 """Copies of generations for one reader, outside every store: removed when it closes, swept when it was killed.
 
-    TMPDIR/rag-mcp-XXXXXXXX/          a folder of this process alone
-                           owner      held locked as long as the process lives
-                           gen-000124/
+    TMPDIR/rag-mcp-copies-XXXXXXXX/          a folder of this process alone
+                                  owner      held locked as long as the process lives
+                                  gen-000124.9f3a01c2/
 
-Whoever makes a folder first removes those of its own user whose owner is gone. A copy shares blocks with the
-original where the file system can, and is never a hard link: Chroma writes into what it opens.
+Whoever makes a folder first removes those of its own user whose owner is gone. What has not the name, the lock or
+just these contents is somebody else's and stays. A copy shares blocks with the original where the file system can,
+and is never a hard link: Chroma writes into what it opens.
 """
 
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 import threading
 from contextlib import suppress
@@ -19,7 +21,7 @@ from pathlib import Path
 from rag_mcp.adapters.stores import generation_files, generations
 from rag_mcp.adapters.stores.chroma_client import ChromaFault, faults
 
-PREFIX = "rag-mcp-"
+PREFIX = "rag-mcp-copies-"
 OWNER = "owner"
 
 
@@ -67,27 +69,33 @@ class PrivateCopies:
             sweep(place)
             while self._owner is None:
                 self._folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
-                self._owner = _owned(self._folder)
+                self._owner = _owned(self._folder, os.O_CREAT)
         assert self._folder is not None
         return self._folder
 
 
 def sweep(place: Path) -> None:
-    """Remove the folders of this user whose owner is gone."""
+    """Remove the folders of copies of this user whose owner is gone."""
     for folder in place.glob(PREFIX + "*"):
         with suppress(OSError):
             seen = folder.lstat()
-            if seen.st_uid == os.getuid() and folder.is_dir() and not folder.is_symlink():
+            if seen.st_uid == os.getuid() and stat.S_ISDIR(seen.st_mode) and _of_copies(folder):
                 owner = _owned(folder)
                 if owner is not None:
                     generations.discard(folder)
                     os.close(owner)
 
 
-def _owned(folder: Path) -> int | None:
-    """The owner's lock as a descriptor; None when another holds it or has just swept the folder away."""
+def _of_copies(folder: Path) -> bool:
+    """Whether a folder holds an owner's lock, copies of generations, and nothing else."""
+    names = {path.name for path in folder.iterdir()} - {OWNER}
+    return (folder / OWNER).is_file() and all(generations.NAME.match(name) for name in names)
+
+
+def _owned(folder: Path, how: int = 0) -> int | None:
+    """The owner's lock as a descriptor; None when another holds it, or the folder has none or is just swept away."""
     try:
-        owner = os.open(folder / OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        owner = os.open(folder / OWNER, how | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except FileNotFoundError:
         return None
     try:
