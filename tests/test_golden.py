@@ -80,7 +80,7 @@ def test_a_run_is_a_table_a_line_or_json_and_leaves_no_file(world: Path) -> None
     assert ask(world, "run", "--quiet").startswith("hit@1 1.000  hit@3 1.000  hit@k 1.000  mrr 1.000  ndcg 1.000")
     shape = json.loads(ask(world, "run", "--json", "-k", "3"))
     assert set(shape) == {"ok", "k", "setup", "means", "cases"}
-    assert (shape["k"], shape["means"]["none"], [case["rank"] for case in shape["cases"]]) == (3, 0.0, [1, 1, None])
+    assert (shape["k"], shape["means"]["none"], [case["rank"] for case in shape["cases"]]) == (3, 1.0, [1, 1, None])
     assert held(world) == before
 
 
