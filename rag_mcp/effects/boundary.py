@@ -6,7 +6,6 @@ Adapters raise a handful of named exceptions; whatever else comes through is a b
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rag_mcp.effects.record import RecordDamaged, RecordForeign, RecordUnavailable
 from rag_mcp.pure.errors import Failure, StoreMissing, StoreUnreachable
 
 
@@ -21,6 +20,8 @@ class Refused(Exception):
 @contextmanager
 def store_faults(store: str) -> Iterator[None]:
     """What a store may do to its caller, as Refused."""
+    from rag_mcp.effects.record import RecordDamaged, RecordForeign, RecordUnavailable
+
     try:
         yield
     except FileNotFoundError as error:

@@ -9,13 +9,14 @@ Two channels of that size, text and structure, are about 10,000 tokens: what com
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag_mcp.pure.advice import next_step, retryable
 from rag_mcp.pure.blocks import line_starts
-from rag_mcp.pure.citations import Answer
 from rag_mcp.pure.errors import Failure
-from rag_mcp.pure.wire import answer_shape
+
+if TYPE_CHECKING:
+    from rag_mcp.pure.citations import Answer
 
 LIMIT = 20_000
 SHOWN = 500
@@ -28,8 +29,10 @@ NOTICE = (
 Shape = dict[str, Any]
 
 
-def success(answer: Answer, limit: int = LIMIT) -> Shape:
+def success(answer: "Answer", limit: int = LIMIT) -> Shape:
     """The answer as an object; `results` as compact JSON has at most `limit` characters."""
+    from rag_mcp.pure.wire import answer_shape
+
     whole = answer_shape(answer)
     results, cut = fit([_lean(hit) for hit in whole["results"]], limit)
     omitted = answer.count - len(results)

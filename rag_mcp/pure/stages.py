@@ -25,7 +25,7 @@ class SearchPolicy:
     """
 
     exact_up_to: int = 5_000
-    depth: int = 100
+    depth: int = 50
     depth_max: int = 1_000
     words: int = 100
     weight: float = WEIGHT
