@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from storecheck import ingest, parts, write_corpus
-from wires import ROOT, call, initialize, request, serving, world
+from wires import ROOT, another_user, call, initialize, request, serving, world
 
 from rag_mcp.adapters.embedders.hashing import HashEmbedder
 
@@ -299,7 +299,7 @@ def test_a_corpus_and_a_store_that_cannot_be_written_are_served(tmp_path: Path, 
     before = bytes_of(corpus, store)
     home = tmp_path / "home"
     home.mkdir()
-    other = 65534 if os.geteuid() == 0 else None  # nothing is read-only for root
+    other = another_user()
     if other:
         os.chown(home, other, other)
         for folder in tmp_path.parents:
@@ -320,7 +320,7 @@ def test_a_corpus_and_a_store_that_cannot_be_written_are_served(tmp_path: Path, 
 
 
 def test_a_corpus_behind_a_closed_folder_is_said_and_no_traceback(tmp_path: Path, corpus: Path, store: Path) -> None:
-    home, other = tmp_path / "home", 65534 if os.geteuid() == 0 else None
+    home, other = tmp_path / "home", another_user()
     home.mkdir()
     home.chmod(0o777)
     for folder in tmp_path.parents:

@@ -11,8 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 PATIENCE = 60
+OTHER = 65534
+"""A user that may write nothing."""
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -125,6 +129,20 @@ class Server:
         assert self.process.stderr
         for line in self.process.stderr:
             self.stderr += line
+
+
+def another_user() -> int | None:
+    """A user for whom read-only means what it says; None where this one is such a user already."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        subprocess.run(
+            [sys.executable, "-c", "import numpy, mcp"], user=OTHER, group=OTHER, extra_groups=[], check=True,
+            capture_output=True, cwd="/",
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("another user may not run this Python")
+    return OTHER
 
 
 @contextmanager

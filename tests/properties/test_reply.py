@@ -41,6 +41,14 @@ def hits(draw: st.DrawFn) -> Hit:
 
 MANY = (Place("p" * 90, 1, 2, 3),) * 99
 
+
+def sixtyfold(hit: Hit) -> Hit:
+    """The same hit with its text sixty times over, on as many lines as that takes."""
+    text = hit.text * 60
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n")
+    return evolve(hit, text=text, citation=evolve(hit.citation, end_line=hit.citation.start_line + lines))
+
+
 answers = st.builds(Answer, st.text(max_size=800), st.integers(1, 20), st.lists(hits(), max_size=20).map(tuple))
 
 
@@ -77,7 +85,7 @@ def test_what_fits_is_shown_whole(answer: Answer) -> None:
 
 @example(Hit("a\nb\r\nc\rd" * 2_000, Citation("s", None, 0, (), 7, 9_999, "h"), 0.5))
 @example(Hit("x" * 50_000, Citation("s", "h" * 9_000, 0, ("h" * 9_000,) * 6, 7, 7, "h", also_in=MANY), 0.5))
-@given(hits().map(lambda hit: evolve(hit, text=hit.text * 60)))
+@given(hits().map(sixtyfold))
 def test_a_lone_hit_that_is_too_large_is_cut_at_a_line_end_and_its_lines_follow(hit: Hit) -> None:
     limit = 6_000
     reply = success(Answer("q", 5, (hit,)), limit)

@@ -112,6 +112,8 @@ class ChromaIndex:
 
         if generation_files.evidence(path) != evidence:
             raise ChromaFault(f"{path.name} is missing or not what the last run left")
+        if not self._copies and not all(os.access(part, os.W_OK) for part in (path, path / "chroma.sqlite3")):
+            raise ChromaFault(f"{path.name} is read-only, and Chroma opens nothing that it cannot write to")
         if why := preflight(path, self._dim, None, None):
             raise ChromaFault(f"{path.name} is damaged: {why}")
         place = path
@@ -119,8 +121,6 @@ class ChromaIndex:
             place = self._copies.copy(path)
             held.close()  # the original is needed no longer, and may be swept
             held.callback(self._copies.remove, place)
-        elif not all(os.access(part, os.W_OK) for part in (path, path / "chroma.sqlite3")):
-            raise ChromaFault(f"{path.name} is read-only, and Chroma opens nothing that it cannot write to")
         with faults(f"Chroma could not open {path.name}"):
             return OpenGeneration(Collection(place), held.pop_all())
 
