@@ -425,3 +425,15 @@ def test_a_run_that_fails_leaves_the_coverage_list_of_the_last_one(lacking: Path
     with opened(lacking, store, embedder=Faulty(REPORTED[0], at=1)) as index:
         refusal(index.ingest)
         assert listed(index) == before
+
+
+def test_a_word_that_stands_nearly_everywhere_is_left_out_and_alone_it_still_finds(corpus: Path, store: Path) -> None:
+    (corpus / "rare.md").write_text("# Rare\n\nvalves and the marlinspike\n")
+    with Index(parts(corpus, store), SearchPolicy(common=3)) as index:
+        index.ingest()
+        both = index.search("valve marlinspike", 10, mode="keyword")
+        assert [hit.citation.source for hit in both.results] == ["rare.md"]
+        alone = index.search("valve", 20, mode="keyword")
+        assert alone.count > 3
+    with Index(parts(corpus, store)) as index:
+        assert index.search("valve marlinspike", 10, mode="keyword").count > 3

@@ -160,8 +160,12 @@ class Snapshot(Known, Protocol):
     def passing_rids(self, doc_class: str | None) -> Sequence[str]:
         """The distinct vectors with a row of the class (None: any), sorted."""
 
-    def keywords(self, expression: str, n: int, doc_class: str | None) -> Mapping[str, float]:
-        """Up to n rids of the class by the words of their rows, best first: BM25, greater is better."""
+    def keywords(self, terms: Sequence[str], n: int, doc_class: str | None, common: int) -> Mapping[str, float]:
+        """Up to n rids of the class by the words of their rows, best first: BM25, greater is better.
+
+        A term that stands in more than `common` rows tells nothing apart and costs the most: it is left out, unless
+        all are such; then rows that hold all of them are meant.
+        """
 
     def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
         """The rows of the class that name these vectors, by path and ordinal."""

@@ -130,10 +130,10 @@ def _vector(desk: Desk, query: Query) -> Result[bytes | None, EmbedderFailed]:
 
 
 def _words(desk: Desk, snapshot: Snapshot, query: Query) -> Mapping[str, float]:
-    expression = looked_for(query.text) if query.mode != "semantic" else None
-    if expression is None:
+    terms = looked_for(query.text) if query.mode != "semantic" else ()
+    if not terms:
         return {}
-    return snapshot.keywords(expression, max(desk.policy.words, 2 * query.k), query.doc_class)
+    return snapshot.keywords(terms, max(desk.policy.words, 2 * query.k), query.doc_class, desk.policy.common)
 
 
 def proof(desk: Desk, snapshot: Snapshot) -> Result[None, EmbedderFailed]:

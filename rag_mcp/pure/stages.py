@@ -21,13 +21,15 @@ class SearchPolicy:
 
     `exact_up_to`: so many vectors are scanned in memory in well under a millisecond, quicker than an index
     answers. `depth`: results first asked of the index; `depth_max`: beyond it a scan of all is cheaper than
-    another, deeper question. `words`: rows asked of the keyword list. `weight`: of the cosine, in a hybrid search.
+    another, deeper question. `words`: rows asked of the keyword list; a word
+    in more than `common` rows is not looked for. `weight`: of the cosine, in a hybrid search.
     """
 
     exact_up_to: int = 5_000
     depth: int = 50
     depth_max: int = 1_000
     words: int = 100
+    common: int = 2_000
     weight: float = WEIGHT
 
 

@@ -10,7 +10,7 @@ Every word is quoted, so a question is never read as an expression of the query 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 TERMS = 48
 """Distinct terms of one question; more cost time and find nothing better."""
@@ -40,10 +40,14 @@ def filed(text: str) -> str:
     return _RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", _SIGNED.sub(_named, text))
 
 
-def looked_for(question: str) -> str | None:
-    """The match expression of SQLite's FTS5 for a question; None where it holds no word."""
-    terms = list(dict.fromkeys(_terms(question)))[:TERMS]
-    return " OR ".join(terms) or None
+def looked_for(question: str) -> tuple[str, ...]:
+    """What a question looks for: words and phrases, each a match expression of SQLite's FTS5 by itself."""
+    return tuple(dict.fromkeys(_terms(question)))[:TERMS]
+
+
+def expression(telling: Sequence[str], terms: Sequence[str]) -> str:
+    """Any of the telling terms; where none is, all of the terms together, which few passages hold."""
+    return " OR ".join(telling) or " AND ".join(terms)
 
 
 def coverage(question: str, text: str) -> float:

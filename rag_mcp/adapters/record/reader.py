@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads
 from rag_mcp.adapters.record.schema import connect_reader, translated
+from rag_mcp.pure.words import expression
 
 if TYPE_CHECKING:
     from rag_mcp.pure.citations import Row
@@ -41,17 +42,22 @@ class SqliteSnapshot(PlanningReads):
         sql = f"select distinct rid from rows where rid is not null {where} order by rid"
         return [rid.hex() for (rid,) in self._db.execute(sql, values)]
 
-    def keywords(self, expression: str, n: int, doc_class: str | None) -> Mapping[str, float]:
+    def keywords(self, terms: Sequence[str], n: int, doc_class: str | None, common: int) -> Mapping[str, float]:
         """Up to n rids of the class by the words of their rows, best first: BM25, greater is better."""
-        where, values = ("", [expression]) if doc_class is None else ("and doc_class = ?", [expression, doc_class])
+        telling = [term for term in terms if self._rows_with(term, common + 1) <= common]
+        where, values = ("", []) if doc_class is None else ("and doc_class = ?", [doc_class])
         sql = (
             "select rid, -bm25(keywords, 1, 1, 1) as score from keywords join rows on rows.id = keywords.rowid"
             f" where keywords match ? {where} and rid is not null order by score desc, path, ordinal limit ?"
         )
         found: dict[str, float] = {}
-        for rid, score in self._db.execute(sql, [*values, n]):
+        for rid, score in self._db.execute(sql, [expression(telling, terms), *values, n]):
             found.setdefault(rid.hex(), score)
         return found
+
+    def _rows_with(self, term: str, most: int) -> int:
+        sql = "select count(*) from (select 1 from keywords where keywords match ? limit ?)"
+        return int(self._db.execute(sql, [term, most]).fetchone()[0])
 
     def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
         """The rows of the class that name these vectors, by path and ordinal."""
