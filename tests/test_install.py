@@ -126,21 +126,21 @@ def test_the_script_beside_the_interpreter_is_registered_and_its_links_are_kept(
 
 
 def test_each_client_is_looked_for_where_it_looks() -> None:
-    home, here = Path("/home/u"), Path("/work")
+    home, here = Path("/h"), Path("/work")
 
     def place(client: str, platform: str = "linux", **environ: str) -> str:
         return str(clients.place(CLIENTS[client], environ=environ, home=home, folder=here, platform=platform))
 
     assert place("claude-code") == "/work/.mcp.json"
     assert place("vscode") == "/work/.vscode/mcp.json"
-    assert place("cursor") == "/home/u/.cursor/mcp.json"
-    assert place("codex", CODEX_HOME="") == "/home/u/.codex/config.toml"
+    assert place("cursor") == "/h/.cursor/mcp.json"
+    assert place("codex", CODEX_HOME="") == "/h/.codex/config.toml"
     assert place("codex", CODEX_HOME="/c") == "/c/config.toml"
     assert place("codex", CODEX_HOME="c") == "/work/c/config.toml"
     desktop = "Claude/claude_desktop_config.json"
-    assert place("claude-desktop") == f"/home/u/.config/{desktop}"
+    assert place("claude-desktop") == f"/h/.config/{desktop}"
     assert place("claude-desktop", XDG_CONFIG_HOME="/x") == f"/x/{desktop}"
-    assert place("claude-desktop", "darwin") == f"/home/u/Library/Application Support/{desktop}"
+    assert place("claude-desktop", "darwin") == f"/h/Library/Application Support/{desktop}"
     assert place("claude-desktop", "win32", APPDATA="/r") == f"/r/{desktop}"
 
 

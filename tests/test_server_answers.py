@@ -526,3 +526,16 @@ def test_an_embedder_that_is_not_what_it_says_is_refused_by_one_stored_passage(
         assert caught.value.failure.type == "embedder_failed" and "--full" in str(caught.value)
     with Index(parts(corpus, store, untouched=True)) as index:
         assert index.search("valve").count == 5
+
+
+def test_a_search_by_words_needs_no_model_though_others_must_prove_it(
+    tmp_path: Path, corpus: Path, store: Path
+) -> None:
+    from faulty import Faulty, raises
+
+    from rag_mcp import Index, Refused
+
+    with Index(parts(corpus, store, untouched=True, embedder=Faulty(raises, questions=True))) as index:
+        assert index.search("valve", mode="keyword").count == 5
+        with pytest.raises(Refused):
+            index.search("valve")

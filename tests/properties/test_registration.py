@@ -10,7 +10,7 @@ from returns.pipeline import is_successful
 
 from rag_mcp.pure.registration import CLIENTS, Action, Registration, entry, flaw, merged
 
-OURS = Registration("rag", "/opt/a venv/bin/rag-mcp", (), (("RAG_MCP_CORPUS_ROOT", '/home/ü/"notes"'),))
+OURS = Registration("rag", "/a venv/bin/rag-mcp", (), (("RAG_MCP_CORPUS_ROOT", '/ü/"notes"'),))
 JSON_CLIENTS = [client for client in CLIENTS.values() if not client.toml]
 DESKTOP = CLIENTS["claude-desktop"]
 TWICE = '{"mcpServers": {"a": 1, "a": 2}, "x": 1.10, "mcpServers": {"rag": 0, "b": 1e400, "rag": 1}}'
