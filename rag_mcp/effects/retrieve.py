@@ -18,7 +18,7 @@ from rag_mcp.effects.ports import Corpus, Embedder, Exact, IndexBroken, OpenInde
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.effects.source import FileNow
 from rag_mcp.pure import stages
-from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages
+from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages, united
 from rag_mcp.pure.confidence import confidence, nothing_close
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
@@ -258,17 +258,21 @@ class _Search:
     def _cited(self, rids: Sequence[str], traces: Mapping[str, Trace]) -> list[Hit]:
         scores = {rid: traces[rid].score for rid in rids}
         rows = self.snapshot.rows(list(scores), self.query.doc_class)
-        hits: list[Hit] = []
+        shown: list[tuple[float, list[Row]]] = []
         self.dropped = 0
         for score, group in passages(rows, scores):
             inside = [row for row in group if not self.desk.corpus.escapes(row.source)]
             self.dropped += len(group) - len(inside)
-            if inside:
-                hit = cite(score, inside, traces[inside[0].rid])
-                hits.append(hit if self._stands(inside[0]) else marked_stale(hit))
-            if len(hits) == self.query.k:
+            if not inside or any(_joined(rows, inside) for _, rows in shown):
+                continue
+            shown.append((score, inside))
+            if len(shown) == self.query.k:
                 break
-        return hits
+        return [self._hit(score, group, traces) for score, group in shown]
+
+    def _hit(self, score: float, rows: Sequence[Row], traces: Mapping[str, Trace]) -> Hit:
+        hit = cite(score, rows, traces[rows[0].rid])
+        return hit if self._stands(rows[0]) else marked_stale(hit)
 
     def _stands(self, row: Row) -> bool:
         if row.source not in self.files:
@@ -276,3 +280,11 @@ class _Search:
             self.files[row.source] = None if data is None else FileNow(row.source, data)
         file = self.files[row.source]
         return file is not None and file.holds(row)
+
+
+def _joined(shown: list[Row], group: Sequence[Row]) -> bool:
+    """True when the group's first row overlaps what is shown already: then it is made part of that."""
+    both = united(shown[0], group[0])
+    if both is not None:
+        shown[:] = [both, *shown[1:], *group[1:]]
+    return both is not None

@@ -33,7 +33,8 @@ Decisions
     fusion        the list by meaning and the list by words become one
     stages        the search policy: which list next, how deep
     coverage      what is not wholly searchable, and why
-    citations     rows and scores -> hits, one for each text
+    copies        when two passages say the same
+    citations     rows and scores -> hits, one for all that say the same
     confidence    whether the corpus holds what was asked
 
 Measuring answers

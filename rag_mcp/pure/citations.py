@@ -1,7 +1,7 @@
-"""Hits and what they cite: rows with a score, one passage for each content key, best first.
+"""Hits and what they cite: rows with a score, one passage for all that say the same (`copies`), best first.
 
 Order is (-score, path, ordinal), on the exact score; rounding to four decimals comes last. The first row in
-that order is the citation, other places of the same content stand in `also_in`.
+that order is the citation, the others stand in `also_in`.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from rag_mcp.pure.copies import grouped
 from rag_mcp.pure.fusion import Trace
 from rag_mcp.pure.signals import signals
 
@@ -34,7 +35,7 @@ class Row:
 
 @frozen
 class Place:
-    """Another place that holds the same content."""
+    """Another place that says the same."""
 
     source: str
     chunk_index: int
@@ -93,20 +94,34 @@ class Answer:
 
 
 def passages(rows: Iterable[Row], scores: Mapping[str, float]) -> tuple[tuple[float, tuple[Row, ...]], ...]:
-    """(exact score, rows of one text), best first; `scores` is by rid. Neither invents nor loses a row.
+    """(exact score, rows that say the same), best first; `scores` is by rid. Neither invents nor loses a row.
 
-    A text that stands under several headings has several vectors; the best of their scores counts, and its rows
-    come first.
+    What is said under several headings has several vectors; the best of their scores counts, and its rows come first.
     """
-    by_text: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: (-scores[row.rid], row.source, row.ordinal)):
-        by_text.setdefault(" ".join(row.text.split()), []).append(row)
-    ranked = [(scores[group[0].rid], tuple(group)) for group in by_text.values()]
-    return tuple(sorted(ranked, key=lambda item: (-item[0], item[1][0].source, item[1][0].ordinal)))
+    ordered = sorted(rows, key=lambda row: (-scores[row.rid], row.source, row.ordinal))
+    return tuple((scores[group[0].rid], tuple(group)) for group in grouped((row.text, row) for row in ordered))
+
+
+def united(one: Row, other: Row) -> Row | None:
+    """Two passages of a file that share some of its text as one, named as the first is; None where they share none."""
+    if (one.source, one.digest) != (other.source, other.digest) or not (
+        one.start < other.end and other.start < one.end
+    ):
+        return None
+    early, late = sorted((one, other), key=lambda row: (row.start, row.end))
+    return evolve(
+        one,
+        ordinal=early.ordinal,
+        start=early.start,
+        start_line=early.start_line,
+        end=max(early.end, late.end),
+        end_line=max(early.end_line, late.end_line),
+        text=early.text + late.text[max(0, early.end - late.start) :],
+    )
 
 
 def cite(score: float, rows: Sequence[Row], trace: Trace | None = None) -> Hit:
-    """The hit for the rows of one text, the one to be cited first."""
+    """The hit for rows that say the same, the one to be cited first."""
     first, *others = rows
     places = tuple(Place(row.source, row.ordinal, row.start_line, row.end_line) for row in others)
     citation = Citation(

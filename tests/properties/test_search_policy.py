@@ -6,7 +6,7 @@ from attrs import evolve
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag_mcp.pure.citations import Row, cite, content_hash, marked_stale, passages
+from rag_mcp.pure.citations import Row, cite, content_hash, marked_stale, passages, united
 from rag_mcp.pure.query import Query
 from rag_mcp.pure.stages import Ask, Enough, Heard, Scan, SearchPolicy, Step, next_step, without_index
 
@@ -141,3 +141,21 @@ def test_the_first_place_is_cited_and_the_others_stand_in_also_in(
         assert hit.score == max(0.0, round(score, 4)) and 0 <= hit.score <= 1
         assert not hit.citation.stale
         assert marked_stale(hit) == evolve(hit, citation=evolve(hit.citation, stale=True))
+
+
+@given(st.text("ab\n", min_size=2, max_size=40), st.data())
+def test_passages_that_share_text_become_one_slice_and_others_stay_apart(text: str, data: st.DataObject) -> None:
+    def cut() -> Row:
+        start, end = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=2, unique=True)))
+        lines = text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 1
+        return Row("v", "k", "a.md", start, "H", (), *lines, start, end, text[start:end], "note", "d")
+
+    one, other = cut(), cut()
+    both = united(one, other)
+    assert (both is None) == (not set(range(one.start, one.end)) & set(range(other.start, other.end)))
+    if both:
+        assert both.text == text[both.start : both.end]
+        assert (both.start, both.end) == (min(one.start, other.start), max(one.end, other.end))
+        first, last = text.count("\n", 0, both.start) + 1, text.count("\n", 0, both.end) + 1
+        assert (both.start_line, both.end_line) == (first, last)
+    assert united(one, evolve(other, source="b.md")) is None

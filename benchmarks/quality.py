@@ -1,0 +1,262 @@
+"""Which settings answer best: the tables of docs/quality.md.
+
+python -m benchmarks.quality                              all tables
+python -m benchmarks.quality --table fusion --set qmd     one of them, on one set; both repeatable
+
+Every figure is the mean over all questions of a set. Below each table stands what a choice by half of the questions gives
+on the other half, each way round; the best of a half is what comes nearest, in the mean, to the best score of each column.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from benchmarks.corpora import unpacked
+from benchmarks.judged import Bench, JudgedSet, Pool, Ranking, by_words, load
+from rag_mcp.pure.fusion import WEIGHT
+from rag_mcp.pure.identity import Chunking
+from rag_mcp.pure.metrics import Span, cover, hit, ndcg, reciprocal_rank
+
+SETS = ("qmd", "claude-docs", "chroma", "scifact")
+MEASURED = {
+    "qmd": ("hit@3",),
+    "claude-docs": ("MRR@10",),
+    "chroma": ("recall@5", "IoU@5"),
+    "scifact": ("nDCG@10",),
+}
+DEPTH, WORDS = 50, 100  # candidates of each list, as in the product's policy
+Order = Callable[[Mapping[int, float], Mapping[int, float]], Ranking]
+"""Cosines of the nearest passages and of those found by words, and BM25 of the latter -> passages, best first."""
+Scores = Mapping[str, Sequence[float]]
+"""By measure: one score for each question, in the order of their ids."""
+
+
+def convex(weight: float, *, spread: bool = False) -> Order:
+    """The convex combination; with `spread` the cosines are stretched to 0..1 first."""
+
+    def order(cosines: Mapping[int, float], bm25: Mapping[int, float]) -> Ranking:
+        best = max(bm25.values(), default=0.0) or 1.0
+        low, high = (min(cosines.values()), max(cosines.values())) if spread else (0.0, 1.0)
+        width = (high - low) or 1.0
+        scores = {
+            at: weight * max(0.0, cosine - low) / width + (1 - weight) * bm25.get(at, 0.0) / best
+            for at, cosine in cosines.items()
+        }
+        return sorted(scores, key=lambda at: (-scores[at], at))
+
+    return order
+
+
+def reciprocal(k: int = 60) -> Order:
+    """Reciprocal rank fusion with equal weights."""
+
+    def order(cosines: Mapping[int, float], bm25: Mapping[int, float]) -> Ranking:
+        near = sorted(cosines, key=lambda at: (-cosines[at], at))[:DEPTH]
+        said = sorted(bm25, key=lambda at: (-bm25[at], at))
+        scores: dict[int, float] = {}
+        for ranking in (near, said):
+            for rank, at in enumerate(ranking, start=1):
+                scores[at] = scores.get(at, 0.0) + 1 / (k + rank)
+        return sorted(scores, key=lambda at: (-scores[at], at))
+
+    return order
+
+
+def alone(*, words: bool) -> Order:
+    """One list alone."""
+    return lambda cosines, bm25: sorted(
+        bm25 if words else cosines, key=lambda at: (-(bm25 if words else cosines)[at], at)
+    )
+
+
+FORMS: Mapping[str, Order] = {
+    "semantic": alone(words=False),
+    "keyword": alone(words=True),
+    "reciprocal ranks": reciprocal(),
+    **{f"convex, spread, w={w}": convex(w, spread=True) for w in (0.4, 0.5, 0.6)},
+    **{f"convex, w={w}": convex(w) for w in (0.4, 0.5, 0.6, 0.7, 0.8)},
+}
+DEFAULT = f"convex, w={WEIGHT}"
+
+
+class Trials:
+    """Runs settings on sets; what one trial made is there for the next."""
+
+    def __init__(self, sets: Sequence[JudgedSet]) -> None:
+        self.sets = sets
+        self._bench = Bench()
+        self.pool = cache(self._pool)
+
+    def _pool(self, name: str, chunking: Chunking, crumbs: bool) -> Pool:
+        judged = next(each for each in self.sets if each.name == name)
+        print(f"{name}: {chunking}{'' if crumbs else ', no breadcrumb'}", file=sys.stderr, flush=True)
+        return self._bench.pool(judged, chunking, crumbs=crumbs)
+
+    def scores(
+        self,
+        judged: JudgedSet,
+        orders: Mapping[str, Order],
+        chunking: Chunking = Chunking(),
+        *,
+        crumbs: bool = True,
+        columns: tuple[float, float, float] = (1, 1, 1),
+    ) -> Mapping[str, Scores]:
+        """The scores of each order on one set, cut and filed in one way."""
+        pool = self.pool(judged.name, chunking, crumbs)
+        found: dict[str, dict[str, list[float]]] = {name: {} for name in orders}
+        for number, text in judged.questions.items():
+            cosines = pool.vectors @ self._bench.question(text)
+            bm25 = by_words(pool, text, WORDS, columns)
+            near = np.argsort(-cosines, kind="stable")[:DEPTH].tolist()
+            candidates = {at: float(cosines[at]) for at in dict.fromkeys([*near, *bm25])}
+            for name, order in orders.items():
+                for measure, score in _judged(judged, number, pool, order(candidates, bm25)):
+                    found[name].setdefault(measure, []).append(score)
+        return found
+
+
+def _judged(judged: JudgedSet, number: str, pool: Pool, ranking: Ranking) -> Iterator[tuple[str, float]]:
+    right = judged.right[number]
+    documents = list(dict.fromkeys(pool.passages[at].path for at in ranking))
+    gains = [float(path in right) for path in documents]
+    top = [pool.passages[at] for at in ranking[:5]]
+    for measure in MEASURED[judged.name]:
+        if measure == "hit@3":
+            yield measure, hit(gains, 3)
+        elif measure == "MRR@10":
+            yield measure, reciprocal_rank(gains, 10)
+        elif measure == "nDCG@10":
+            yield measure, ndcg(gains, [1.0] * len(right), 10)
+    if judged.spans:
+        spans = [Span(passage.path, passage.start, passage.end) for passage in top]
+        covered = cover(judged.spans[number], spans, sum(span.end - span.start for span in spans))
+        yield "recall@5", covered.recall
+        yield "IoU@5", covered.iou
+
+
+Row = tuple[str, Mapping[tuple[str, str], Sequence[float]]]
+"""A setting by its name, and the scores by set and measure."""
+
+
+def table(title: str, rows: Sequence[Row], *, chosen: str) -> Iterator[str]:
+    """A table in Markdown, and what a choice on half of the questions gives on the other half."""
+    columns = list(dict.fromkeys(column for _, scores in rows for column in scores))
+    yield f"### {title}\n"
+    yield f"| | {' | '.join(f'{name} {measure}' for name, measure in columns)} |"
+    yield "|---" * (len(columns) + 1) + "|"
+    for name, scores in rows:
+        mark = " (default)" if name == chosen else ""
+        yield f"| {name}{mark} | {' | '.join(_shown(scores.get(column)) for column in columns)} |"
+    yield ""
+    yield from _halves(rows, columns)
+    yield ""
+
+
+def _halves(rows: Sequence[Row], columns: Sequence[tuple[str, str]]) -> Iterator[str]:
+    whole = [(name, scores) for name, scores in rows if all(column in scores for column in columns)]
+    for tuned in (0, 1):
+        top = {column: max(fmean(scores[column][tuned::2]) for _, scores in whole) for column in columns}
+        best, scores = max(
+            whole, key=lambda row: fmean(fmean(row[1][column][tuned::2]) / top[column] for column in columns)
+        )
+        told = ", ".join(f"{name} {measure} {_shown(scores[name, measure][1 - tuned :: 2])}" for name, measure in columns)
+        yield f"Chosen on {('even', 'odd')[tuned]} questions: {best}; on the others it gives {told}."
+
+
+def _shown(scores: Sequence[float] | None) -> str:
+    return "" if scores is None else f"{fmean(scores):.3f}"
+
+
+def _row(name: str, found: Iterable[tuple[JudgedSet, Scores]]) -> Row:
+    return name, {(judged.name, measure): s for judged, scores in found for measure, s in scores.items()}
+
+
+def fusion(trials: Trials) -> Iterator[str]:
+    """Two lists, alone and fused."""
+    found = {judged.name: trials.scores(judged, FORMS) for judged in trials.sets}
+    rows = [_row(form, ((judged, found[judged.name][form]) for judged in trials.sets)) for form in FORMS]
+    yield from table("Semantic, keyword, hybrid", rows, chosen=DEFAULT)
+
+
+def columns(trials: Trials) -> Iterator[str]:
+    """Weights of title and headings beside the text."""
+    rows = []
+    for weights in ((1, 1, 1), (0, 0, 1), (2, 1, 1), (1, 2, 1), (3, 2, 1), (5, 3, 1)):
+        name = "title {}, headings {}, text {}".format(*weights)
+        tried = [(j, trials.scores(j, {DEFAULT: FORMS[DEFAULT]}, columns=weights)[DEFAULT]) for j in trials.sets]
+        rows.append(_row(name, tried))
+    yield from table("Title and headings in the keyword list", rows, chosen=rows[0][0])
+
+
+def cutting(title: str, ways: Mapping[str, Chunking], chosen: str, trials: Trials) -> Iterator[str]:
+    """Ways of cutting, by the default fusion."""
+    rows = []
+    for name, way in ways.items():
+        tried = [(j, trials.scores(j, {DEFAULT: FORMS[DEFAULT]}, way)[DEFAULT]) for j in trials.sets]
+        rows.append(_row(name, tried))
+    yield from table(title, rows, chosen=chosen)
+
+
+def sizes(trials: Trials) -> Iterator[str]:
+    """Passage sizes."""
+    ways = {f"{budget} tokens": Chunking(budget=budget) for budget in (128, 160, 200, 224, 240, 254)}
+    yield from cutting("Passage size", ways, f"{Chunking().budget} tokens", trials)
+
+
+def overlaps(trials: Trials) -> Iterator[str]:
+    """Overlap where running text was cut."""
+    ways = {f"{overlap} tokens": Chunking(overlap=overlap) for overlap in (0, 20, 40)}
+    yield from cutting("Overlap where running text was cut", ways, f"{Chunking().overlap} tokens", trials)
+
+
+def merging(trials: Trials) -> Iterator[str]:
+    """Small neighbouring sections packed together."""
+    ways = {f"sections below {n} tokens" if n else "none": Chunking(merge_below=n) for n in (0, 30, 60, 120)}
+    yield from cutting("Small sections packed together", ways, "none", trials)
+
+
+def breadcrumb(trials: Trials) -> Iterator[str]:
+    """Heading names in front of what is embedded and beside what is filed."""
+    rows = []
+    for name, crumbs in (("on", True), ("off", False)):
+        for form in ("semantic", "keyword", DEFAULT):
+            tried = [(j, trials.scores(j, {form: FORMS[form]}, crumbs=crumbs)[form]) for j in trials.sets]
+            rows.append(_row(f"{name}, {form}", tried))
+    yield from table("Breadcrumb", rows, chosen=f"on, {DEFAULT}")
+
+
+TABLES: Mapping[str, Callable[[Trials], Iterator[str]]] = {
+    "fusion": fusion,
+    "breadcrumb": breadcrumb,
+    "columns": columns,
+    "sizes": sizes,
+    "overlaps": overlaps,
+    "merging": merging,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.quality", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--table", action="append", choices=sorted(TABLES), help="just this one; repeatable")
+    parser.add_argument("--set", action="append", dest="sets", choices=SETS, help="just this set; repeatable")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="bench-of-rag-mcp-") as place:
+        data = unpacked(Path(place, "data")) / "quality"
+        trials = Trials([load(data / name) for name in options.sets or SETS])
+        for name in options.table or TABLES:
+            for line in TABLES[name](trials):
+                print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
