@@ -117,7 +117,7 @@ def index_of(messy: Path) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def ingested(messy: Path) -> Any:
-    """(rows of the store by path, coverage by path), after one ingest of the vault."""
+    """(rows of the store by path, coverage by path), after one ingest of the vault; the store stays beside it."""
     with Index(parts(messy / "vault", messy.parent / "store")) as index:
         index.ingest()
         covered: dict[str, list[str]] = {}
@@ -145,6 +145,34 @@ def test_every_sentinel_that_must_be_found_is_in_a_passage_whose_lines_hold_it(m
             cited = "\n".join(lines[row.start_line - 1 : row.end_line])
             assert entry["sentinel"] in cited
             assert re.sub(r"\r\n|\r", "\n", row.text) in cited
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+def test_a_search_for_a_sentinel_finds_it_first_where_it_must_be_found_and_never_where_not(
+    mode: str, messy: Path, ingested: Any
+) -> None:
+    with Index(parts(messy / "vault", messy.parent / "store")) as index:
+        for entry in index_of(messy):
+            if not entry["sentinel"] or entry["findable"] not in ("yes", "no"):
+                continue
+            hits = index.search(entry["sentinel"], 20, mode=mode).results
+            holding = [hit for hit in hits if entry["sentinel"] in hit.text]
+            if entry["findable"] == "no":
+                assert not holding, entry
+                continue
+            assert holding and (holding[0] == hits[0] or mode == "hybrid"), entry
+            places = [holding[0].citation, *holding[0].citation.also_in]
+            assert entry["file"] in [place.source for place in places], entry
+            for place in places:
+                lines = re.split(r"\r\n|\r|\n", decode("", (messy / "vault" / place.source).read_bytes()).unwrap())
+                assert entry["sentinel"] in "\n".join(lines[place.start_line - 1 : place.end_line]), (entry, place)
+
+
+def test_the_command_tells_of_every_entry_that_is_not_wholly_searchable(messy: Path, ingested: Any) -> None:
+    _, covered = ingested
+    command = [sys.executable, "-m", "rag_mcp.cli", "stats", "--coverage", "--json", "--db", str(messy.parent / "store")]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert {item["path"] for item in told["coverage"]} == covered.keys()
 
 
 def test_no_sentinel_that_must_not_be_found_is_in_any_passage(messy: Path, ingested: Any) -> None:
