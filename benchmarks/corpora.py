@@ -4,9 +4,12 @@ notes    the set a1-small as it is, or a part of it: documentation in English, l
 many     3,000 files: five sets of notes and documentation in several languages, filled up with short abstracts
 """
 
+import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 from benchmarks.accounting import PYTHON, ROOT
@@ -14,6 +17,7 @@ from benchmarks.accounting import PYTHON, ROOT
 SHARED = Path(os.environ.get("RAG_MCP_SHARED", ROOT.parent / "shared")).resolve()
 SETS = ("a1-small", "a4-nonenglish", "a5-dated", "a7-obsidian", "a8-handoff")
 FILLING = "quality/scifact/corpus"
+JUDGED = ("scifact", "chroma", "claude-docs", "qmd")
 MARKDOWN = (".md", ".markdown")
 
 
@@ -41,6 +45,23 @@ def many(data: Path, target: Path, number: int) -> Path:
     if left:
         raise ValueError(f"the data hold {left} files less than {number}")
     return target
+
+
+def words(data: Path) -> Iterator[str]:
+    """The words of all sets, over and over, each time begun at another place; none that is very long."""
+    files = [path for name in (*SETS, FILLING) for path in sorted(_markdown(data / name))]
+    texts = (path.read_text("utf-8", "replace") for path in files)
+    every = [word for text in texts for word in text.split() if len(word) < 30 and word.strip("-=|#`~:")]
+    for turn in count():
+        start = turn * 7_919 % len(every)
+        yield from every[start:]
+        yield from every[:start]
+
+
+def questions(data: Path) -> list[str]:
+    """The questions of the judged sets."""
+    lines = [line for name in JUDGED for line in (data / "quality" / name / "queries.jsonl").open(encoding="utf-8")]
+    return [json.loads(line)["text"] for line in lines]
 
 
 def _markdown(folder: Path) -> list[Path]:

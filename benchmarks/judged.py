@@ -70,7 +70,7 @@ class Bench:
         self._asked: dict[str, bytes] = {}
 
     def pool(self, judged: JudgedSet, chunking: Chunking, *, crumbs: bool = True) -> Pool:
-        """The set, cut and embedded; without `crumbs` a passage is embedded as it stands, headings and title unfiled."""
+        """The set, cut and embedded; without `crumbs` a passage is embedded as it stands, and filed without names."""
         run = RunIdentity(self._embedder.identity, chunking)
         passages: list[Passage] = []
         texts: list[str] = []

@@ -1,26 +1,23 @@
-"""Makes a store of very many passages, quickly enough: `python -m benchmarks.many_passages CORPUS STORE PASSAGES`.
+"""Makes a store of very many passages, quickly enough: `python -m benchmarks.many_passages DATA CORPUS STORE PASSAGES`.
 
-The text is made up, the vectors are drawn at random on the unit sphere, and the store says that the default embedder
-made both. So a server searches it with the default embedder, and a question is embedded by the real model. Only the
+The words are those of the real sets in DATA in their order, cut into sections without regard to sense; every tenth file
+is a hand-over note. The vectors are drawn at random on the unit sphere, and the store says that the default embedder
+made them. So a server searches it with the default embedder, and a question is embedded by the real model. Only the
 first passage has its real vector: a server embeds that one again, to see whose vectors these are.
 Random vectors are the hardest that a graph can be asked: no neighbourhood is better than another.
 """
 
-import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
+from benchmarks import corpora
 from rag_mcp import Index
 from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 
 SECTIONS = 50
 REAL = "Embedded by the model"
-WORDS = (
-    "archive bearing cable damper engine filter gauge hatch inlet jacket keel lantern manifold nozzle outlet piston "
-    "quadrant rudder shaft turbine union valve winch yoke is was must may cannot opens closes holds drives feeds "
-    "before after under above between every no one the a its their slowly daily twice never when because unless"
-)
 
 
 class Synthetic(OnnxEmbedder):
@@ -44,20 +41,20 @@ class Synthetic(OnnxEmbedder):
         ]
 
 
-def write(corpus: Path, passages: int) -> None:
-    """Files of SECTIONS sections, each a passage of some 60 words."""
-    chance, words = random.Random(7), WORDS.split()
+def write(corpus: Path, passages: int, words: Iterator[str]) -> None:
+    """Files of SECTIONS sections, each a passage of 60 words."""
     for file in range(-(-passages // SECTIONS)):
         sections = [
-            f"## {'Section' if file or number else REAL} {number}\n\n{' '.join(chance.choices(words, k=60))}.\n"
+            f"## {'Section' if file or number else REAL} {number}\n\n{' '.join(islice(words, 60))}\n"
             for number in range(min(SECTIONS, passages - file * SECTIONS))
         ]
+        front = "" if file % 10 else "---\ntype: handoff\n---\n\n"
         place = corpus / f"part{file % 20:02}" / f"page{file:04}.md"
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text("\n".join(sections))
+        place.write_text(front + "\n".join(sections), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), int(sys.argv[3]))
-    with Index.open(sys.argv[1], store=sys.argv[2], embedder=Synthetic()) as index:
+    write(Path(sys.argv[2]), int(sys.argv[4]), corpora.words(Path(sys.argv[1])))
+    with Index.open(sys.argv[2], store=sys.argv[3], embedder=Synthetic()) as index:
         print(index.ingest().texts_embedded)

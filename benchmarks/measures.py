@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 from benchmarks import corpora, serving
 from benchmarks.accounting import LIBRARY, PYTHON, Cost, answer, interleaved, run
@@ -62,6 +63,13 @@ class Bench:
             cost, report = answer(*LIBRARY, "ingest", str(corpus), "--db", str(store), "--json")
             kept = {"texts": report["texts_embedded"], "wall": cost.wall, "cpu": cost.cpu, "peak": cost.peak}
             (self.work / "notes.json").write_text(json.dumps(kept))
+        return corpus, store
+
+    def many(self) -> tuple[Path, Path]:
+        """(corpus, store) of very many passages, made once."""
+        corpus, store = self.work / "very-many", self.work / "very-many-store"
+        if not corpus.exists():
+            run(PYTHON, "-m", "benchmarks.many_passages", str(self.data), str(corpus), str(store), str(self.passages))
         return corpus, store
 
     def ingested(self) -> tuple[int, Cost]:
@@ -137,15 +145,15 @@ def space(bench: Bench) -> Iterator[Line]:
 
 def server(bench: Bench) -> Iterator[Line]:
     """The server's start against a bare one's; its searches among many passages against their two parts alone."""
-    corpus, store = bench.work / "very-many", bench.work / "very-many-store"
-    run(PYTHON, "-m", "benchmarks.many_passages", str(corpus), str(store), str(bench.passages))
+    corpus, store = bench.many()
+    asked = Random(7).sample(corpora.questions(bench.data), 45 if bench.quick else 205)
     for name, ours, bare in serving.starts(corpus, store, 3 if bench.quick else 10):
         what = f"start to {name} : bare server"
         yield Line(f"{what}, wall", ours.wall, bare.wall, "s", ours.wall / bare.wall, "<= 1.15")
         yield Line(f"{what}, CPU", ours.cpu, bare.cpu, "s", ours.cpu / bare.cpu, "<= 1.15")
-    first, later = serving.first_and_later(corpus, store, 2 if bench.quick else 5)
+    first, later = serving.first_and_later(corpus, store, 2 if bench.quick else 5, asked)
     yield Line("first search after warm-up : later ones", first * MS, later * MS, "ms", first / later, "<= 2")
-    found = serving.searches(corpus, store, bench.work, 40 if bench.quick else 200)
+    found = serving.searches(corpus, store, bench.work, asked)
     ours, number = found.ours * MS, f"{bench.passages:,} passages"
     yield Line(
         "search : embedding + Chroma's 5", ours, found.floor * MS, "ms", found.ours / found.floor, "<= 1.5", number
@@ -156,7 +164,31 @@ def server(bench: Bench) -> Iterator[Line]:
     yield Line(f"{serving.AT_ONCE} searches at once : one", many, one, "searches/s", many / one, ">= 1")
 
 
-MEASURES = {"ingest": ingest, "peer": peer, "quiet": quiet, "query": query, "space": space, "server": server}
+def search(bench: Bench) -> Iterator[Line]:
+    """Warm searches in one process, by both lists against by meaning alone and against their bare parts."""
+    corpus, store = bench.many()
+    number, asked = f"{bench.passages:,} passages", "40" if bench.quick else "200"
+    _, took = answer(PYTHON, "-m", "benchmarks.warm_search", str(bench.data), str(corpus), str(store), asked)
+    bare = took["embedding"] + took["chroma"] + took["fts5"]
+    hybrid, semantic = took["hybrid"], took["semantic"]
+    yield Line("hybrid search : semantic", hybrid, semantic, "ms", hybrid / semantic, "<= 1.5", number)
+    yield Line("hybrid search : its bare parts", hybrid, bare, "ms", hybrid / bare, "<= 1.3", number)
+    yield Line(
+        "filtered to a tenth : unfiltered", took["tenth"], hybrid, "ms", took["tenth"] / hybrid, "<= 1.5", number
+    )
+    for part in ("embedding", "chroma", "fts5", "keyword"):
+        yield Line(f"search, {part} alone", took[part], None, "ms")
+
+
+MEASURES = {
+    "ingest": ingest,
+    "peer": peer,
+    "quiet": quiet,
+    "query": query,
+    "space": space,
+    "server": server,
+    "search": search,
+}
 
 
 def _rate(name: str, texts: int, cost: Cost, passages: int, cpu: float, target: str) -> Line:

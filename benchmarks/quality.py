@@ -3,15 +3,16 @@
 python -m benchmarks.quality                              all tables
 python -m benchmarks.quality --table fusion --set qmd     one of them, on one set; both repeatable
 
-Every figure is the mean over all questions of a set. Below each table stands what a choice by half of the questions gives
-on the other half, each way round; the best of a half is what comes nearest, in the mean, to the best score of each column.
+Every figure is the mean over all questions of a set. Below each table stands what a choice by half of the questions
+gives on the other half, each way round; chosen is what comes nearest, in the mean, to the best score of each column.
 """
 
 import argparse
+import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from statistics import fmean
 
@@ -24,7 +25,20 @@ from rag_mcp.pure.identity import Chunking
 from rag_mcp.pure.metrics import Span, cover, hit, ndcg, reciprocal_rank
 
 SETS = ("qmd", "claude-docs", "chroma", "scifact")
+LANGUAGES = {
+    "cncf-glossary/de": "Was ist {}?",
+    "mcp-python-sdk/de": "Was ist {}?",
+    "cncf-glossary/ja": "{}とは何ですか",
+    "mcp-python-sdk/ja": "{}とは何ですか",
+    "cncf-glossary/ko": "{}란 무엇입니까",
+    "cncf-glossary/ru": "Что такое {}?",
+    "cncf-glossary/zh-cn": "什么是{}",
+    "mcp-python-sdk/zh": "什么是{}",
+    "react-zh-hans": "什么是{}",
+}
+"""A question in the language of the pages in a folder of the set a4, made of a page's title."""
 MEASURED = {
+    "a4-nonenglish": ("hit@3",),
     "qmd": ("hit@3",),
     "claude-docs": ("MRR@10",),
     "chroma": ("recall@5", "IoU@5"),
@@ -88,15 +102,18 @@ DEFAULT = f"convex, w={WEIGHT}"
 class Trials:
     """Runs settings on sets; what one trial made is there for the next."""
 
-    def __init__(self, sets: Sequence[JudgedSet]) -> None:
-        self.sets = sets
+    def __init__(self, data: Path, sets: Sequence[JudgedSet]) -> None:
+        self.data, self.sets = data, sets
         self._bench = Bench()
-        self.pool = cache(self._pool)
+        self._pools: dict[tuple[str, Chunking, bool], Pool] = {}
 
-    def _pool(self, name: str, chunking: Chunking, crumbs: bool) -> Pool:
-        judged = next(each for each in self.sets if each.name == name)
-        print(f"{name}: {chunking}{'' if crumbs else ', no breadcrumb'}", file=sys.stderr, flush=True)
-        return self._bench.pool(judged, chunking, crumbs=crumbs)
+    def pool(self, judged: JudgedSet, chunking: Chunking, *, crumbs: bool) -> Pool:
+        """The passages of a set by one way of cutting."""
+        way = (judged.name, chunking, crumbs)
+        if way not in self._pools:
+            print(f"{judged.name}: {chunking}{'' if crumbs else ', no breadcrumb'}", file=sys.stderr, flush=True)
+            self._pools[way] = self._bench.pool(judged, chunking, crumbs=crumbs)
+        return self._pools[way]
 
     def scores(
         self,
@@ -108,7 +125,7 @@ class Trials:
         columns: tuple[float, float, float] = (1, 1, 1),
     ) -> Mapping[str, Scores]:
         """The scores of each order on one set, cut and filed in one way."""
-        pool = self.pool(judged.name, chunking, crumbs)
+        pool = self.pool(judged, chunking, crumbs=crumbs)
         found: dict[str, dict[str, list[float]]] = {name: {} for name in orders}
         for number, text in judged.questions.items():
             cosines = pool.vectors @ self._bench.question(text)
@@ -165,7 +182,9 @@ def _halves(rows: Sequence[Row], columns: Sequence[tuple[str, str]]) -> Iterator
         best, scores = max(
             whole, key=lambda row: fmean(fmean(row[1][column][tuned::2]) / top[column] for column in columns)
         )
-        told = ", ".join(f"{name} {measure} {_shown(scores[name, measure][1 - tuned :: 2])}" for name, measure in columns)
+        told = ", ".join(
+            f"{name} {measure} {_shown(scores[name, measure][1 - tuned :: 2])}" for name, measure in columns
+        )
         yield f"Chosen on {('even', 'odd')[tuned]} questions: {best}; on the others it gives {told}."
 
 
@@ -231,9 +250,45 @@ def breadcrumb(trials: Trials) -> Iterator[str]:
     yield from table("Breadcrumb", rows, chosen=f"on, {DEFAULT}")
 
 
+def titled(corpus: Path) -> JudgedSet:
+    """A question for every page of the set a4 that has a title, answered by that page alone."""
+    titles = {path.relative_to(corpus).as_posix(): title_of(path) for path in sorted(corpus.rglob("*.md"))}
+    asked = {
+        path: wording.format(title)
+        for folder, wording in LANGUAGES.items()
+        for path, title in titles.items()
+        if title and path.startswith(f"{folder}/")
+    }
+    return JudgedSet(corpus.name, corpus, asked, {path: frozenset([path]) for path in asked}, {})
+
+
+def title_of(path: Path) -> str:
+    """The title in front matter or the first H1, without code marks and anchors; "" where there is none."""
+    found = re.search(r"^(?:title:|#) *(.+)$", path.read_text("utf-8"), re.MULTILINE)
+    return re.sub(r"[`*]|\{/?#.*?\}|^[\"']|[\"']$", "", found[1].strip()).strip() if found else ""
+
+
+def languages(trials: Trials) -> Iterator[str]:
+    """Questions in the language of the page, made of its title."""
+    judged = titled(trials.data / "a4-nonenglish")
+    forms = {form: FORMS[form] for form in ("semantic", "keyword", DEFAULT)}
+    found = trials.scores(judged, forms)
+    folders = {path: next(f for f in LANGUAGES if path.startswith(f"{f}/")) for path in judged.questions}
+    counts = Counter(folders.values())
+    yield "### Other languages\n"
+    yield f"| hit@3 | {' | '.join(f'{folder} ({counts[folder]})' for folder in LANGUAGES)} | all ({counts.total()}) |"
+    yield "|---" * (len(LANGUAGES) + 2) + "|"
+    for form, scores in found.items():
+        by = list(zip(folders.values(), scores["hit@3"], strict=True))
+        cells = [fmean(score for folder, score in by if folder == each) for each in LANGUAGES]
+        yield f"| {form} | {' | '.join(f'{cell:.2f}' for cell in [*cells, fmean(scores['hit@3'])])} |"
+    yield ""
+
+
 TABLES: Mapping[str, Callable[[Trials], Iterator[str]]] = {
     "fusion": fusion,
     "breadcrumb": breadcrumb,
+    "languages": languages,
     "columns": columns,
     "sizes": sizes,
     "overlaps": overlaps,
@@ -250,8 +305,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--set", action="append", dest="sets", choices=SETS, help="just this set; repeatable")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="bench-of-rag-mcp-") as place:
-        data = unpacked(Path(place, "data")) / "quality"
-        trials = Trials([load(data / name) for name in options.sets or SETS])
+        data = unpacked(Path(place, "data"))
+        trials = Trials(data, [load(data / "quality" / name) for name in options.sets or SETS])
         for name in options.table or TABLES:
             for line in TABLES[name](trials):
                 print(line, flush=True)

@@ -1,12 +1,12 @@
 """The server as a client meets it: how soon it answers, how quickly it searches, and how much at once."""
 
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import Random
 from statistics import median
 from typing import Any, TypeVar
 
@@ -20,12 +20,6 @@ DEPTH = 100
 AT_ONCE = 8
 BARE = (PYTHON, str(Path(__file__).with_name("bare_server.py")))
 FIRST = {"initialize": INITIALIZE, "tools/list": LIST, "server/discover": DISCOVER}
-PIECES = (
-    ("how often", "when", "why", "where", "by whom", "under which conditions"),
-    ("is the valve", "is the archive", "must the bearing", "can the filter", "was the engine", "are the gauges"),
-    ("greased", "replaced", "inspected after a storm", "closed by hand", "logged", "drained", "opened at night"),
-    ("on the lower deck", "in winter", "before the inlet opens", "without a permit", "since the last audit"),
-)
 
 
 @dataclass(frozen=True)
@@ -58,32 +52,32 @@ def starts(corpus: Path, store: Path, rounds: int) -> Iterator[tuple[str, Start,
         yield name, _middle(several["ours"]), _middle(several["bare"])
 
 
-def first_and_later(corpus: Path, store: Path, rounds: int) -> tuple[float, float]:
+def first_and_later(corpus: Path, store: Path, rounds: int, asked: Sequence[str]) -> tuple[float, float]:
     """Seconds of the first search after a warm-up that nobody disturbed, and of those after it: medians."""
     firsts, laters = [], []
     for turn in range(rounds):
         with serving(corpus, store) as server:
-            first, *later = (timed(server.ask, call(question, K))[0] for question in questions(20, seed=turn))
+            first, *later = (timed(server.ask, call(question, K))[0] for question in Random(turn).sample(asked, 20))
             firsts.append(first)
             laters.append(median(later))
     return median(firsts), median(laters)
 
 
-def searches(corpus: Path, store: Path, copies: Path, number: int) -> Searches:
-    """`number` warm searches of one server, each followed by the same question to both floors."""
+def searches(corpus: Path, store: Path, copies: Path, asked: Sequence[str]) -> Searches:
+    """Warm searches of one server, each followed by the same question to both floors; the first five warm up."""
     (generation,) = (path for path in (store / "index").glob("gen-*") if path.is_dir())
     bare = [
         (PYTHON, "-m", "benchmarks.bare_search", str(generation), str(copies / f"of-{n}"), str(n)) for n in (K, DEPTH)
     ]
     took = []
     with serving(corpus, store) as server, started(*bare[0]) as floor, started(*bare[1]) as deep:
-        for question in questions(number + 5, seed=number):
+        for question in asked:
             before = server.cpu()
             ours, found = timed(server.ask, call(question, K))
             spent = server.cpu() - before
             assert found["structuredContent"]["count"] == K and "degraded" not in found["structuredContent"], found
             took.append((ours, _floor(floor, question), _floor(deep, question), spent))
-        rates = in_turn(5, {n: partial(_rate, server, n, number) for n in (1, AT_ONCE)})
+        rates = in_turn(5, {n: partial(_rate, server, n, asked) for n in (1, AT_ONCE)})
     ours, least, most, cpu = (median(column) for column in zip(*took[5:], strict=True))
     return Searches(ours, least, most, cpu, {n: median(several) for n, several in rates.items()})
 
@@ -101,12 +95,6 @@ def serving(corpus: Path, store: Path) -> Iterator[Piped]:
             quiet = quiet + 1 if now - spent < 0.01 else 0
             spent = now
         yield server
-
-
-def questions(number: int, seed: int) -> list[str]:
-    """Questions of plain words."""
-    chance = random.Random(seed)
-    return [" ".join(chance.choice(piece) for piece in PIECES) + "?" for _ in range(number)]
 
 
 def in_turn(rounds: int, measures: Mapping[Any, Callable[[], T]]) -> dict[Any, list[T]]:
@@ -143,9 +131,9 @@ def _floor(bare: Piped, question: str) -> float:
     return float(bare.receive())
 
 
-def _rate(server: Piped, at_once: int, number: int) -> float:
+def _rate(server: Piped, at_once: int, asked: Sequence[str]) -> float:
     """Searches per second with so many under way."""
-    waiting = questions(number, seed=at_once)
+    waiting = list(asked)
     began = time.perf_counter()
     under_way = {server.request(call(waiting.pop(), K)) for _ in range(at_once)}
     while under_way:
@@ -155,4 +143,4 @@ def _rate(server: Piped, at_once: int, number: int) -> float:
             under_way.remove(answer["id"])
             if waiting:
                 under_way.add(server.request(call(waiting.pop(), K)))
-    return number / (time.perf_counter() - began)
+    return len(asked) / (time.perf_counter() - began)

@@ -170,7 +170,16 @@ def test_a_search_for_a_sentinel_finds_it_first_where_it_must_be_found_and_never
 
 def test_the_command_tells_of_every_entry_that_is_not_wholly_searchable(messy: Path, ingested: Any) -> None:
     _, covered = ingested
-    command = [sys.executable, "-m", "rag_mcp.cli", "stats", "--coverage", "--json", "--db", str(messy.parent / "store")]
+    command = [
+        sys.executable,
+        "-m",
+        "rag_mcp.cli",
+        "stats",
+        "--coverage",
+        "--json",
+        "--db",
+        str(messy.parent / "store"),
+    ]
     told = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     assert {item["path"] for item in told["coverage"]} == covered.keys()
 

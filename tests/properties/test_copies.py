@@ -13,7 +13,9 @@ def groups(*texts: str) -> list[list[int]]:
     return [list(members) for members in grouped((text, at) for at, text in enumerate(texts))]
 
 
-@given(bodies, bodies, st.integers(1, 6), st.integers(1, 6), st.integers(1, 99), st.sampled_from(["---", "* * *", "___"]))
+@given(
+    bodies, bodies, st.integers(1, 6), st.integers(1, 6), st.integers(1, 99), st.sampled_from(["---", "* * *", "___"])
+)
 def test_a_section_moved_renumbered_and_ruled_off_says_the_same(
     name: str, body: str, depth: int, other: int, number: int, rule: str
 ) -> None:
