@@ -44,12 +44,12 @@ class JudgedSet:
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage, where it stands, and the names above it."""
+    """Where a passage stands, and its text with the headings above it."""
 
     path: str
     start: int
     end: int
-    tokens: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Bench:
                 named = (document.title or "", " ".join(chunk.heading_path)) if crumbs else ("", "")
                 filing = (len(passages), filed(named[0]), filed(named[1]), filed(chunk.text))
                 words.execute("insert into keywords(rowid, title, headings, body) values (?, ?, ?, ?)", filing)
-                passages.append(Passage(name, chunk.start, chunk.end, chunk.tokens))
+                passages.append(Passage(name, chunk.start, chunk.end, f"{chunk.text} {' '.join(chunk.heading_path)}"))
                 texts.append(embedded_text(chunk) if crumbs else chunk.text)
         return Pool(passages, self._embedded(texts), words)
 

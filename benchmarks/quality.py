@@ -18,11 +18,13 @@ from statistics import fmean
 
 import numpy as np
 
+from benchmarks import silence
 from benchmarks.corpora import unpacked
+from benchmarks.forms import DEFAULT, DEPTH, FORMS, Order
 from benchmarks.judged import Bench, JudgedSet, Pool, Ranking, by_words, load
-from rag_mcp.pure.fusion import WEIGHT
 from rag_mcp.pure.identity import Chunking
 from rag_mcp.pure.metrics import Span, cover, hit, ndcg, reciprocal_rank
+from rag_mcp.pure.stages import SearchPolicy
 
 SETS = ("qmd", "claude-docs", "chroma", "scifact")
 LANGUAGES = {
@@ -44,59 +46,9 @@ MEASURED = {
     "chroma": ("recall@5", "IoU@5"),
     "scifact": ("nDCG@10",),
 }
-DEPTH, WORDS = 50, 100  # candidates of each list, as in the product's policy
-Order = Callable[[Mapping[int, float], Mapping[int, float]], Ranking]
-"""Cosines of the nearest passages and of those found by words, and BM25 of the latter -> passages, best first."""
+WORDS = SearchPolicy().words
 Scores = Mapping[str, Sequence[float]]
 """By measure: one score for each question, in the order of their ids."""
-
-
-def convex(weight: float, *, spread: bool = False) -> Order:
-    """The convex combination; with `spread` the cosines are stretched to 0..1 first."""
-
-    def order(cosines: Mapping[int, float], bm25: Mapping[int, float]) -> Ranking:
-        best = max(bm25.values(), default=0.0) or 1.0
-        low, high = (min(cosines.values()), max(cosines.values())) if spread else (0.0, 1.0)
-        width = (high - low) or 1.0
-        scores = {
-            at: weight * max(0.0, cosine - low) / width + (1 - weight) * bm25.get(at, 0.0) / best
-            for at, cosine in cosines.items()
-        }
-        return sorted(scores, key=lambda at: (-scores[at], at))
-
-    return order
-
-
-def reciprocal(k: int = 60) -> Order:
-    """Reciprocal rank fusion with equal weights."""
-
-    def order(cosines: Mapping[int, float], bm25: Mapping[int, float]) -> Ranking:
-        near = sorted(cosines, key=lambda at: (-cosines[at], at))[:DEPTH]
-        said = sorted(bm25, key=lambda at: (-bm25[at], at))
-        scores: dict[int, float] = {}
-        for ranking in (near, said):
-            for rank, at in enumerate(ranking, start=1):
-                scores[at] = scores.get(at, 0.0) + 1 / (k + rank)
-        return sorted(scores, key=lambda at: (-scores[at], at))
-
-    return order
-
-
-def alone(*, words: bool) -> Order:
-    """One list alone."""
-    return lambda cosines, bm25: sorted(
-        bm25 if words else cosines, key=lambda at: (-(bm25 if words else cosines)[at], at)
-    )
-
-
-FORMS: Mapping[str, Order] = {
-    "semantic": alone(words=False),
-    "keyword": alone(words=True),
-    "reciprocal ranks": reciprocal(),
-    **{f"convex, spread, w={w}": convex(w, spread=True) for w in (0.4, 0.5, 0.6)},
-    **{f"convex, w={w}": convex(w) for w in (0.4, 0.5, 0.6, 0.7, 0.8)},
-}
-DEFAULT = f"convex, w={WEIGHT}"
 
 
 class Trials:
@@ -128,14 +80,20 @@ class Trials:
         pool = self.pool(judged, chunking, crumbs=crumbs)
         found: dict[str, dict[str, list[float]]] = {name: {} for name in orders}
         for number, text in judged.questions.items():
-            cosines = pool.vectors @ self._bench.question(text)
-            bm25 = by_words(pool, text, WORDS, columns)
-            near = np.argsort(-cosines, kind="stable")[:DEPTH].tolist()
-            candidates = {at: float(cosines[at]) for at in dict.fromkeys([*near, *bm25])}
+            candidates, bm25 = self.lists(pool, text, columns)
             for name, order in orders.items():
                 for measure, score in _judged(judged, number, pool, order(candidates, bm25)):
                     found[name].setdefault(measure, []).append(score)
         return found
+
+    def lists(
+        self, pool: Pool, question: str, columns: tuple[float, float, float] = (1, 1, 1)
+    ) -> tuple[Mapping[int, float], Mapping[int, float]]:
+        """The cosines of the nearest passages and of those found by words, and BM25 of the latter."""
+        cosines = pool.vectors @ self._bench.question(question)
+        bm25 = by_words(pool, question, WORDS, columns)
+        near = np.argsort(-cosines, kind="stable")[:DEPTH].tolist()
+        return {at: float(cosines[at]) for at in dict.fromkeys([*near, *bm25])}, bm25
 
 
 def _judged(judged: JudgedSet, number: str, pool: Pool, ranking: Ranking) -> Iterator[tuple[str, float]]:
@@ -285,10 +243,24 @@ def languages(trials: Trials) -> Iterator[str]:
     yield ""
 
 
+def nothing(trials: Trials) -> Iterator[str]:
+    """Questions of every set asked of every corpus."""
+    cases = []
+    for corpus in trials.sets:
+        pool = trials.pool(corpus, Chunking(), crumbs=True)
+        for asked in trials.sets:
+            for question in list(asked.questions.values())[: silence.QUESTIONS]:
+                cosines, bm25 = trials.lists(pool, question)
+                best = [(cosines[at], pool.passages[at].text) for at in FORMS[DEFAULT](cosines, bm25)]
+                cases.append(silence.case(corpus.name, asked.name, question, best))
+    yield from silence.report(cases)
+
+
 TABLES: Mapping[str, Callable[[Trials], Iterator[str]]] = {
     "fusion": fusion,
     "breadcrumb": breadcrumb,
     "languages": languages,
+    "nothing": nothing,
     "columns": columns,
     "sizes": sizes,
     "overlaps": overlaps,

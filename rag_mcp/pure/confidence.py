@@ -26,10 +26,15 @@ def confidence(question: str, hits: Sequence[Hit]) -> float:
         return 0.0
     covered = max(coverage(question, f"{hit.text} {' '.join(hit.citation.heading_path)}") for hit in first)
     cosines = [hit.trace.cosine for hit in first if hit.trace and hit.trace.cosine is not None]
-    z = -10.1 + 18.8 * max(cosines) + 7.6 * covered if cosines else -5.0 + 13.0 * covered
-    return round(1 / (1 + exp(-z)), 2)
+    return round(sure(max(cosines, default=None), covered), 2)
 
 
-def nothing_close(sure: float) -> bool:
+def sure(cosine: float | None, covered: float) -> float:
+    """The formula; `cosine` is None where only words were asked."""
+    z = -5.0 + 13.0 * covered if cosine is None else -10.1 + 18.8 * cosine + 7.6 * covered
+    return 1 / (1 + exp(-z))
+
+
+def nothing_close(confidence: float) -> bool:
     """True when the corpus probably does not hold the answer."""
-    return sure < CLOSE
+    return confidence < CLOSE
