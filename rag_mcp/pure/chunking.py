@@ -80,9 +80,14 @@ class _Source:
 
 
 def cut(
-    text: str, outline: Outline, sections: Sequence[Section], window: Window, measure: Measure
+    text: str,
+    outline: Outline,
+    sections: Sequence[Section],
+    window: Window,
+    measure: Measure,
+    own_date: str | None = None,
 ) -> tuple[tuple[Chunk, ...], tuple[str, ...]]:
-    """The passages of all sections, in order, and warnings."""
+    """The passages of all sections, in order, and warnings; `own_date`, that of the file's name, is in no crumb."""
     holes = [match.span() for match in INLINE_DATA.finditer(text)]
     starts = [start for start, _ in holes]
     spans = [
@@ -93,7 +98,7 @@ def cut(
     spans = [span for span in spans if not _blank(text, span)]
     if window.merge_below:
         spans = _merged(text, spans, window, measure)
-    crumbs = crumbs_of(spans, window.tokens // SHARE, measure)
+    crumbs = crumbs_of(spans, window.tokens // SHARE, measure, own_date)
     headers = _headers(text, outline, window, measure)
     source = _Source(text, outline, {at: header.text for at, header in headers.items()})
     overlap = min(window.overlap, window.tokens // SHARE)
