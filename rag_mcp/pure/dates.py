@@ -67,7 +67,7 @@ def without_date(text: str, date: str) -> str:
     year, month, day = date.split("-")
     if year not in text:
         return text
-    return re.sub(rf"[(\[]?(?<![0-9]){year}([-/._]){month}\1{day}(?![0-9])[)\]]?", "", text)
+    return re.sub(rf"[(\[]?(?<![0-9]){year}(?P<joint>[-/._]){month}(?P=joint){day}(?![0-9])[)\]]?", "", text)
 
 
 def runs(dates: Sequence[str]) -> str:
