@@ -63,7 +63,7 @@ def undated(name: str, date: str | None) -> str:
 
 
 def without_date(text: str, date: str) -> str:
-    """The text with every mention of this one date taken out (2026-01-02, 2026/01/02, 2026.01.02, in brackets or not)."""
+    """The text without this one date: 2026-01-02, 2026/01/02, 2026.01.02, 2026_01_02, in brackets or not."""
     year, month, day = date.split("-")
     if year not in text:
         return text

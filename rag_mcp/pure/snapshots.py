@@ -17,12 +17,23 @@ from attrs import frozen
 
 from rag_mcp.pure.dates import dated, own_date, undated
 from rag_mcp.pure.identity import digest_of
-from rag_mcp.pure.manifest import NO_ROWS, RowsSeen
+from rag_mcp.pure.manifest import NO_ROWS, RowsSeen, Rule
 from rag_mcp.pure.values import Chunk
 
 RULE_VERSION = 1
 LEAST = 3
 """Files that make a series."""
+
+
+@frozen
+class View:
+    """Which rows a search sees: those of a class (None: any) that repeat none, or those that were so on a date."""
+
+    doc_class: str | None = None
+    as_of: str | None = None
+
+
+EVERYTHING = View()
 
 Place = tuple[str, int]
 """Path and ordinal of a passage."""
@@ -32,17 +43,9 @@ Series = Mapping[str, tuple[str, ...]]
 """The paths of each series, in its order, by folder and stem."""
 
 
-@frozen
-class Rule:
-    """By what repeats are told: whether at all, and which files could not be read, so that they break their series."""
-
-    dedupe: bool = True
-    broken: frozenset[str] = frozenset()
-
-
-def series_of(paths: Iterable[str]) -> Series:
+def series_of(paths: Iterable[str], least: int = LEAST) -> Series:
     """The series among these paths."""
-    return {name: tuple(path for _, path in some) for name, some in _alike(paths).items() if len(some) >= LEAST}
+    return {name: tuple(path for _, path in some) for name, some in _alike(paths).items() if len(some) >= least}
 
 
 def _alike(paths: Iterable[str]) -> Mapping[str, Sequence[tuple[str, str]]]:
@@ -60,8 +63,10 @@ def members(paths: Iterable[str]) -> frozenset[str]:
 
 
 def mark(rule: Rule, rows: Mapping[str, RowsSeen]) -> str:
-    """32 hex digits that stand for all that `relation` depends on; `rows` has every file that is known."""
+    """What stands for all that `relation` depends on; "" where there is no series. `rows` has every known file."""
     inside = sorted(members({*rows, *rule.broken}))
+    if not inside:
+        return ""
     seen = [(path, rows.get(path, NO_ROWS)) for path in inside]
     broken = sorted(rule.broken & set(inside))
     return digest_of(RULE_VERSION, rule.dedupe, broken, [(path, found.count, found.mark) for path, found in seen])
@@ -74,7 +79,7 @@ def sameness(path: str, chunk: Chunk, doc_class: str) -> Same:
 
 
 def relation(rule: Rule, passages: Mapping[str, Sequence[Same]]) -> dict[Place, Place]:
-    """repeat -> survivor, for all series. `passages` has every file that is known, each with its passages in order."""
+    """Each repeat -> its survivor, for all series. `passages` has every file that is known, each with its passages in order."""
     if not rule.dedupe:
         return {}
     found: dict[Place, Place] = {}
@@ -84,7 +89,7 @@ def relation(rule: Rule, passages: Mapping[str, Sequence[Same]]) -> dict[Place, 
 
 
 def collapsed(series: Iterable[tuple[str, Sequence[Same]]], broken: Collection[str] = ()) -> dict[Place, Place]:
-    """repeat -> survivor in one series, its files given in order, each with its passages in order."""
+    """Each repeat -> its survivor in one series, its files given in order, each with its passages in order."""
     found: dict[Place, Place] = {}
     before: dict[Same, list[Place]] = {}
     for path, passages in series:
