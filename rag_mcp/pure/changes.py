@@ -1,9 +1,11 @@
 """How the text under one heading changed from snapshot to snapshot of a dated series.
 
-A block is what stands under one heading path, each file's own date taken out of it, in one file. Snapshots in which it
-is the same, their own dates aside, make one version; so does a stretch of them in which it is not there.
+A block is what stands under one heading path in one file; each file's own date, and the numbers in front of headings,
+are no part of the path. Snapshots in which it is the same, their own dates aside, make one version; so does a stretch
+of them in which it is not there.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import unified_diff
 from itertools import groupby
@@ -12,6 +14,8 @@ from attrs import frozen
 
 from rag_mcp.pure.dates import own_date, undated, without_date
 from rag_mcp.pure.values import Chunk
+
+NUMBER = re.compile(r"^[0-9]+[.)]\s+(?=\S)")
 
 
 @frozen
@@ -60,7 +64,7 @@ def _texts(
 
 
 def _heading(path: str, chunk: Chunk) -> tuple[str, ...]:
-    return tuple(undated(name, own_date(path)) for name in chunk.heading_path)
+    return tuple(NUMBER.sub("", undated(name, own_date(path))) for name in chunk.heading_path)
 
 
 def difference(before: str | None, after: str | None) -> list[str]:

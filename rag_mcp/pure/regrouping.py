@@ -67,9 +67,11 @@ def _why(belief: Belief, rule: Rule) -> str:
     told = belief.grouped
     if not told.sound:
         return "the record of them was damaged"
-    if told.mark and told.rule.dedupe != rule.dedupe:
+    if not told.mark:
+        return "they were found"
+    if told.rule.dedupe != rule.dedupe:
         return f"snapshot dedupe was turned {'on' if rule.dedupe else 'off'}"
-    return "the series changed"
+    return "they changed"
 
 
 def _written(files: Sequence[FilePlan]) -> frozenset[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from rag_mcp.pure.dates import runs
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.plans import FilePlan, Hold, Plan, Prune, Reason, Regroup, Write, embeds
 from rag_mcp.pure.summary import Report
@@ -64,7 +65,7 @@ def plan_lines(plan: Plan, *, name: str | None = None, applied: bool = False) ->
     if plan.refill_keywords:
         yield "  * the keyword index is filled again"
     if plan.regroup:
-        yield _columns("* repeats in dated series", _regrouped(plan.regroup))
+        yield _regrouped(plan.regroup)
     if unchanged := sum(1 for file in plan.files if file.reason is Reason.UNCHANGED):
         yield f"  = {unchanged} unchanged"
     yield from left_out_lines([(excluded.path, excluded.why) for excluded in plan.excluded])
@@ -77,12 +78,11 @@ def plan_lines(plan: Plan, *, name: str | None = None, applied: bool = False) ->
 
 
 def _regrouped(regroup: Regroup) -> str:
-    parts = []
-    if regroup.collapsed:
-        parts.append(f"{regroup.collapsed} {_plural(regroup.collapsed, 'passage')} to collapse")
-    if regroup.restored:
-        parts.append(f"{regroup.restored} to bring back")
-    return f"{', '.join(parts) or 'told anew'} ({regroup.why}), nothing to embed for it"
+    counts = ((regroup.collapsed, "to collapse"), (regroup.restored, "to bring back"))
+    work = [(number, f"{_plural(number, 'repeat')} {what}") for number, what in counts if number]
+    first, *others = work or [(0, "repeats that changed")]
+    more = "".join(f", {number} {what}" for number, what in others)
+    return _columns("* in dated series", f"{first[1]}{more} ({regroup.why}), nothing to embed", number=first[0])
 
 
 def _reason_lines(reason: Reason, files: Sequence[FilePlan]) -> Iterator[str]:
@@ -196,8 +196,9 @@ def _hit_lines(number: int, hit: "Hit") -> Iterator[str]:
         places = ", ".join(place(p.source, p.start_line, p.end_line) for p in cited.also_in[:NAMED])
         yield f"     also in {places}{more}"
     if cited.snapshots_covered and cited.snapshots_covered > 1:
-        dates = cited.also_unchanged_on or cited.snapshot_date
-        yield f"     unchanged on {dates} ({cited.snapshots_covered} snapshots)"
+        dates = cited.also_unchanged_on or cited.snapshot_date or ""
+        brief = dates if ".." in dates else runs(dates.split(","))
+        yield f"     unchanged on {brief} ({cited.snapshots_covered} snapshots)"
     if hit.signals:
         yield f"     take care: {', '.join(hit.signals)}"
 

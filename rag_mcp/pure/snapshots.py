@@ -79,7 +79,7 @@ def sameness(path: str, chunk: Chunk, doc_class: str) -> Same:
 
 
 def relation(rule: Rule, passages: Mapping[str, Sequence[Same]]) -> dict[Place, Place]:
-    """Each repeat -> its survivor, for all series. `passages` has every file that is known, each with its passages in order."""
+    """Each repeat -> its survivor, for all series. `passages` has every file that is known, in order of its text."""
     if not rule.dedupe:
         return {}
     found: dict[Place, Place] = {}
