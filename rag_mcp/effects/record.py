@@ -193,6 +193,9 @@ class Snapshot(Known, Protocol):
     def rows(self, rids: Sequence[str], view: View) -> "Sequence[Row]":
         """The rows in view that name these vectors, by path and ordinal."""
 
+    def snapshots(self) -> Sequence[str]:
+        """The files of all dated series, by path."""
+
     def series(self, path: str) -> Sequence[tuple[str, Sequence[Chunk]]]:
         """The files of the path's series in its order, each with its passages; none where it is in none."""
 

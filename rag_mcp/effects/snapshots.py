@@ -27,13 +27,13 @@ def regroup_fault(snapshot: Snapshot) -> str | None:
     belief = snapshot.belief()
     told = belief.grouped
     if not told.sound:
-        return "there are not as many as were put in"
+        return "there is not as much of them as was put in"
     rows = {path: belief.rows.get(path, NO_ROWS) for path in {*belief.rows, *belief.entries}}
     if told.mark == "":  # there are no series, or no ingest has looked for them yet
         return None
     if told.mark != mark(told.rule, rows):
         return "they were told from other rows"
     snapshots = sorted(members({*rows, *told.rule.broken}) & rows.keys())
-    if relation(told.rule, snapshot.passages(snapshots)) != snapshot.repeats():
+    if snapshots != snapshot.snapshots() or relation(told.rule, snapshot.passages(snapshots)) != snapshot.repeats():
         return "they are not those that the rows make"
     return None

@@ -97,7 +97,7 @@ class Rule:
 class Grouped:
     """What the record says of its repeats: by which rule they were told, and from what (`snapshots.mark`).
 
-    `sound`: there are as many as were put in.
+    `sound`: there is as much of them as was put in.
     """
 
     rule: Rule = Rule()

@@ -110,15 +110,15 @@ class Plan:
     switches_embedder: bool = False
     notes: tuple[str, ...] = ()
     refill_keywords: bool = False
-    regroup: Regroup | None = None
     refusal: PruneRefused | None = None
     full: bool = False
+    regroup: Regroup | None = None
 
     @property
     def quiet(self) -> bool:
         """True when applying it would write nothing."""
         idle = all(isinstance(file.action, Keep | Hold) and not embeds(file) for file in self.files)
-        return idle and not (self.rebuild or self.notes or self.refill_keywords or self.regroup)
+        return idle and self.rebuild is None and not (self.notes or self.refill_keywords or self.regroup)
 
 
 @frozen

@@ -82,7 +82,9 @@ def _regrouped(regroup: Regroup) -> str:
     work = [(number, f"{_plural(number, 'repeat')} {what}") for number, what in counts if number]
     first, *others = work or [(0, "repeats that changed")]
     more = "".join(f", {number} {what}" for number, what in others)
-    return _columns("* in dated series", f"{first[1]}{more} ({regroup.why}), nothing to embed", number=first[0])
+    return _columns(
+        "* in dated series", f"{first[1]}{more} ({printable(regroup.why)}), nothing to embed", number=first[0]
+    )
 
 
 def _reason_lines(reason: Reason, files: Sequence[FilePlan]) -> Iterator[str]:

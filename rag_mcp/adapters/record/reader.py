@@ -79,6 +79,10 @@ class SqliteSnapshot(PlanningReads):
         cited = (lay.cited_row(row, holders.get((row["path"], row["ordinal"]), ())) for row in found)
         return sorted(cited, key=lambda row: (row.source, row.ordinal))
 
+    def snapshots(self) -> Sequence[str]:
+        """The files of all dated series, by path."""
+        return told.read_snapshots(self._db)
+
     def series(self, path: str) -> Sequence[tuple[str, Sequence[Chunk]]]:
         """The files of the path's series in its order, each with its passages; none where it is in none."""
         files = series_of(told.read_snapshots(self._db), least=1)
@@ -87,7 +91,7 @@ class SqliteSnapshot(PlanningReads):
 
     def _in_view(self, view: View, *, repeats: bool = False) -> tuple[str, list[str]]:
         """A condition on rows, with its values; `repeats`: also those for which another row stands."""
-        where, values = ("", []) if view.doc_class is None else ("and doc_class = ?", [view.doc_class])
+        where, values = ("", []) if view.doc_class is None else ("and rows.doc_class = ?", [view.doc_class])
         if view.as_of is not None:
             hidden = hidden_on(view.as_of, told.read_snapshots(self._db))
             return f"{where} and rows.path not in (select value from json_each(?))", [*values, json.dumps([*hidden])]

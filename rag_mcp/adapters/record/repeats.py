@@ -2,7 +2,7 @@
 
     repeats(path, ordinal, first_path, first_ordinal)    a row that is not shown, and the one that stands for it
     snapshots(path)                                      the files of all series
-    grouped                                              one line: the rule, the mark and the number they were told by
+    grouped                                              one line: by which rule they were told, from what, how many
 
 Rows are named by their places, so that rows written again as they were keep what was told of them.
 """
@@ -27,13 +27,13 @@ def read_evidence(db: sqlite3.Connection) -> dict[str, RowsSeen]:
 
 
 def read_grouped(db: sqlite3.Connection) -> Grouped:
-    """By what repeats were told, and whether there are as many as were put in."""
-    row = db.execute("select dedupe, broken, mark, repeats from grouped").fetchone()
-    (count,) = db.execute("select count(*) from repeats").fetchone()
+    """By what repeats were told, and whether there is as much of them as was put in."""
+    row = db.execute("select dedupe, broken, mark, lines from grouped").fetchone()
+    (count,) = db.execute("select (select count(*) from repeats) + (select count(*) from snapshots)").fetchone()
     if row is None:
         return Grouped(sound=count == 0)
-    dedupe, broken, mark, repeats = row
-    return Grouped(Rule(bool(dedupe), frozenset(json.loads(broken))), mark, sound=count == repeats)
+    dedupe, broken, mark, lines = row
+    return Grouped(Rule(bool(dedupe), frozenset(json.loads(broken))), mark, sound=count == lines)
 
 
 def read_repeats(db: sqlite3.Connection) -> dict[Place, Place]:
@@ -61,7 +61,13 @@ def write_repeats(
     db.execute("delete from snapshots")
     db.executemany("insert into repeats values (?, ?, ?, ?)", [(*place, *first) for place, first in repeats.items()])
     db.executemany("insert into snapshots values (?)", [(path,) for path in snapshots])
-    line = (1, grouped.rule.dedupe, json.dumps(sorted(grouped.rule.broken)), grouped.mark, len(repeats))
+    line = (
+        1,
+        grouped.rule.dedupe,
+        json.dumps(sorted(grouped.rule.broken)),
+        grouped.mark,
+        len(repeats) + len(snapshots),
+    )
     db.execute("insert or replace into grouped values (?, ?, ?, ?, ?)", line)
     return int(before)
 

@@ -41,7 +41,7 @@ create index {place}repeats_first on repeats(first_path, first_ordinal);
 create table {place}snapshots(path text primary key) strict, without rowid;
 create table {place}grouped(
     one integer primary key check (one = 1), dedupe integer not null, broken text not null, mark text not null,
-    repeats integer not null) strict;
+    lines integer not null) strict;
 """
 """`broken` is JSON, as `coverage` is."""
 

@@ -1,0 +1,117 @@
+"""Dates in names and headings: written, read back, and taken out of what is embedded."""
+
+from collections.abc import Mapping
+from datetime import date as calendar
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rag_mcp.adapters.embedders.hashing import HashEmbedder
+from rag_mcp.pure.dates import LISTED, dated, is_listed, listed, own_date, runs, undated
+from rag_mcp.pure.documents import read_document
+from rag_mcp.pure.identity import RunIdentity
+from rag_mcp.pure.manifest import Rule
+from rag_mcp.pure.snapshots import Place, relation, sameness
+from rag_mcp.pure.values import Document
+
+HASH = HashEmbedder()
+
+days_of_two_years = st.dates(min_value=calendar(2031, 1, 1), max_value=calendar(2032, 12, 31))
+dates = st.sets(days_of_two_years.map(str), max_size=90).map(sorted)
+
+
+@given(dates, days_of_two_years.map(str))
+@example([f"2031-{month:02}-{day:02}" for month in (1, 3, 5) for day in range(1, 32)], "2031-02-15")
+def test_whether_a_date_is_covered_can_be_told_from_what_is_written(some: list[str], asked: str) -> None:
+    for written in (listed(some), runs(some)):
+        assert is_listed(asked, written) == (asked in some)
+        assert all(is_listed(date, written) for date in some)
+    assert not is_listed(asked, None)
+
+
+def test_many_dates_are_written_as_runs_of_consecutive_days() -> None:
+    april = [f"2031-04-{day:02}" for day in range(3, 31)]
+    may = [f"2031-05-{day:02}" for day in range(1, 32)]
+    assert listed([*april, *may, "2031-06-02"]).count(",") == LISTED - 1
+    assert listed([*april, *may, "2031-06-01", "2031-06-02", "2031-06-05"]) == "2031-04-03..2031-06-02,2031-06-05"
+
+
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [
+        ("Engineering Daily Digest – 2026-01-02", "Engineering Daily Digest"),
+        ("2026-01-02: Pumps", "Pumps"),
+        ("Pumps (2026-01-02), night shift", "Pumps , night shift"),
+        ("2026/01/02", ""),
+        ("2026.01.02 and 2026-01-02", "and"),
+        ("Pumps 2026-01-03 -", "Pumps 2026-01-03 -"),
+        ("12026-01-02", "12026-01-02"),
+        ("2026-01.02", "2026-01.02"),
+        ("Pumps -", "Pumps -"),
+    ],
+)
+def test_a_heading_loses_the_date_of_its_file_and_no_other(name: str, left: str) -> None:
+    assert undated(name, "2026-01-02") == left
+    assert undated(name, None) == name
+
+
+def read(name: str, text: str) -> Document:
+    found = read_document(name, text.encode(), "d", RunIdentity(HASH.identity), HASH.measure)
+    assert isinstance(found, Document)
+    return found
+
+
+def collapsed_files(files: Mapping[str, str]) -> dict[Place, Place]:
+    read_all = {name: read(name, text) for name, text in files.items()}
+    return relation(
+        Rule(), {name: [sameness(name, c, doc.doc_class) for c in doc.chunks] for name, doc in read_all.items()}
+    )
+
+
+def daily(date: str, state: str = "green", head: str = "# Pumps – {date}\n\n", section: str = "State") -> str:
+    return f"{head.format(date=date)}Written by hand.\n\n## {section}\n\nThe pump is {state}.\n"
+
+
+THREE = ("2031-04-01", "2031-04-02", "2031-04-03")
+
+
+def test_a_date_in_the_headings_above_is_no_difference_and_costs_no_embedding() -> None:
+    docs = [read(f"pump-{date}.md", daily(date)) for date in THREE]
+    assert {tuple(chunk.key for chunk in doc.chunks[1:]) for doc in docs} == {(docs[0].chunks[1].key,)}
+    assert docs[0].chunks[1].heading_path == ("Pumps – 2031-04-01", "State")
+    assert docs[0].chunks[1].crumb == "Pumps"
+    assert collapsed_files({f"pump-{date}.md": daily(date) for date in THREE}).keys() == {
+        (f"pump-{date}.md", 1) for date in THREE[1:]
+    }
+
+
+def test_a_file_without_a_date_in_its_name_is_embedded_as_it_was() -> None:
+    assert read("pump.md", daily("2031-04-01")).chunks[1].crumb == "Pumps – 2031-04-01"
+    assert read("2031-04-01.md", daily("2031-04-01")).chunks[1].crumb == "Pumps – 2031-04-01"
+    assert read("pump-2031-04-02.md", daily("2031-04-01")).chunks[1].crumb == "Pumps – 2031-04-01"
+    assert own_date("pump-2031-04-02.md") == "2031-04-02" and dated("pump.md") is None
+
+
+def test_a_heading_that_is_nothing_but_the_date_is_in_no_crumb() -> None:
+    files = {f"pump-{date}.md": daily(date, head="# {date}\n\n") for date in THREE}
+    assert read("pump-2031-04-01.md", files["pump-2031-04-01.md"]).chunks[1].crumb == ""
+    assert len(collapsed_files(files)) == 2
+
+
+@pytest.mark.parametrize(
+    "third",
+    [
+        daily(THREE[2], section="Status"),
+        daily(THREE[2], state="Green"),
+        daily(THREE[2]).replace("\n", "\r\n"),
+        daily(THREE[2]).replace("is green", "is  green"),
+        "---\ntype: handoff\n---\n" + daily(THREE[2]),
+        daily(THREE[2], head="# Valves – {date}\n\n"),
+        daily(THREE[1]).replace("Pumps – ", "Pumps: "),
+    ],
+    ids=["another heading", "a letter", "line ends", "a blank", "another class", "another title", "another date"],
+)
+def test_what_is_nearly_equal_is_kept(third: str) -> None:
+    files = {f"pump-{date}.md": daily(date) for date in THREE[:2]} | {f"pump-{THREE[2]}.md": third}
+    assert collapsed_files(files) == {(f"pump-{THREE[1]}.md", 1): (f"pump-{THREE[0]}.md", 1)}
