@@ -17,6 +17,7 @@ from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
 from rag_mcp.effects.record import Changed, Commit, Pointer, Record
 from rag_mcp.effects.snapshots import regroup
 from rag_mcp.pure.coverage import Uncovered
+from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.errors import EmbedderFailed, IndexFailed
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
 from rag_mcp.pure.manifest import entry_of
@@ -105,7 +106,11 @@ def _texts(record: Record, segment: Sequence[FilePlan], documents: Mapping[str, 
         if wanted := frozenset(embeds(file)):
             chunks = _chunks(record, file, documents)
             fresh = {chunk.key: chunk for chunk in chunks if chunk.key in wanted}
-            texts += [Text(key, file.path, embedded_text(c), c.tokens or len(c.text) // 4) for key, c in fresh.items()]
+            date = own_date(file.path)
+            texts += [
+                Text(key, file.path, embedded_text(chunk, date), chunk.tokens or len(chunk.text) // 4)
+                for key, chunk in fresh.items()
+            ]
     return texts
 
 

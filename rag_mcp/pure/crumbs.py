@@ -3,9 +3,11 @@
     outermost > ... > innermost      the outer names dropped first, then the last one cut short, to fit
 
 The first passage of a section begins with its own heading lines, so only later ones name it. The date that a file
-carries in its name is left out of them, so that a text which is the same on two days is embedded once.
+carries in its name is left out of both, so that a text which is the same on two days is embedded once; what is cited
+stays as it was written.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from attrs import frozen
@@ -13,6 +15,9 @@ from attrs import frozen
 from rag_mcp.pure.dates import undated
 from rag_mcp.pure.merging import Section
 from rag_mcp.pure.values import Measure
+
+UNDERLINE = re.compile("=*|-*")
+"""What may stand between heading lines: nothing, or what makes the line above one."""
 
 
 @frozen
@@ -39,6 +44,21 @@ def crumbs_of(spans: Sequence[Section], limit: int, measure: Measure, own_date: 
         later, large = _crumb(names, limit, sizes)
         crumbs.append(Crumb(first, later, small, max(small, large)))
     return crumbs
+
+
+def undated_headings(text: str, names: Sequence[str], own_date: str | None) -> str:
+    """The text without the file's own date in the heading lines that it begins with, those of `names`."""
+    if own_date is None or own_date[:4] not in text:
+        return text
+    lines = text.splitlines(keepends=True)
+    for at, line in enumerate(lines):
+        bare = line.strip().strip("#").strip()
+        if bare in names:
+            ended = line.rstrip("\r\n")
+            lines[at] = undated(ended, own_date) + line[len(ended) :]
+        elif not UNDERLINE.fullmatch(bare):
+            break
+    return "".join(lines)
 
 
 def _names(span: Section, own_date: str | None) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
     series    files of one folder and one stem whose names end in -YYYY-MM-DD, a real date; three or more of them
     repeat    a passage of a snapshot that the snapshot just before it in the series holds too: the same bytes under
-              the same headings (each file's own date taken out of them), of the same document class
+              the same headings, each file's own date taken out of those, and of the same document class
     survivor  the first of an unbroken run of repeats; it stands for all of them, and they are not shown
 
 The order is by date, then by path. Where in its file a passage stands does not matter; copies are counted, so of two
@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
+from rag_mcp.pure.crumbs import undated_headings
 from rag_mcp.pure.dates import dated, own_date, undated
 from rag_mcp.pure.identity import digest_of
 from rag_mcp.pure.manifest import NO_ROWS, RowsSeen, Rule
@@ -75,7 +76,13 @@ def mark(rule: Rule, rows: Mapping[str, RowsSeen]) -> str:
 def sameness(path: str, chunk: Chunk, doc_class: str) -> Same:
     """What of a passage its repeats must share."""
     date = own_date(path)
-    return chunk.key, chunk.text, tuple(undated(name, date) for name in chunk.heading_path), doc_class
+    names = chunk.heading_path
+    return (
+        chunk.key,
+        undated_headings(chunk.text, names, date),
+        tuple(undated(name, date) for name in names),
+        doc_class,
+    )
 
 
 def relation(rule: Rule, passages: Mapping[str, Sequence[Same]]) -> dict[Place, Place]:

@@ -30,11 +30,14 @@ from hypothesis.stateful import (
 from properties.fakes import BlindSpots, Counting, FolderIndex, Plug, PulledPlug
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
+from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.adapters.wiring import Parts
 from rag_mcp.effects import apply, embed
+from rag_mcp.effects.snapshots import regroup_fault
 from rag_mcp.index import ALL, Index
 from rag_mcp.pure.chunking import embedded_text
+from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
 from rag_mcp.pure.plans import Hold, embeds
@@ -479,6 +482,8 @@ class History(RuleBasedStateMachine):
             assert index.content(pointer[0]) == {name: vectors[name].hex() for name in names}
         else:
             assert not names
+        with SqliteReader(self.store).snapshot() as snapshot:
+            assert regroup_fault(snapshot) is None
 
     @precondition(lambda self: not self.broken())
     @rule()
@@ -553,7 +558,7 @@ class History(RuleBasedStateMachine):
             assert [(row.chunk, row.doc_class) for row in now] == [(row.chunk, row.doc_class) for row in was]
             assert after.entries.get(path) == before.entries.get(path)
             for row in now:
-                assert row.vector == embedder.embed_query(embedded_text(row.chunk)).hex()
+                assert row.vector == embedder.embed_query(embedded_text(row.chunk, own_date(path))).hex()
                 assert row.words or not row.chunk.text.strip("#- \n")
 
     def nothing_was_embedded_twice(self) -> None:

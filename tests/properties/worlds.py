@@ -360,7 +360,11 @@ def lose_keywords(world: World, choose: Choose) -> None:
 
 
 def lose_repeats(world: World, choose: Choose) -> None:
-    world.store.told = choose(st.sampled_from((evolve(world.store.told, sound=False), Grouped(sound=False))))
+    store = world.store
+    if store.repeats:
+        lost = choose(st.sampled_from(sorted(store.repeats)))
+        store.repeats = {place: first for place, first in store.repeats.items() if place != lost}
+    store.told = evolve(store.told, sound=False)
 
 
 def lose_index(world: World, choose: Choose) -> None:

@@ -15,6 +15,7 @@ from rag_mcp.adapters.record import repeats as told
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads
 from rag_mcp.adapters.record.schema import connect_reader, translated
+from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.snapshots import View, hidden_on, series_of
 from rag_mcp.pure.values import Chunk
 from rag_mcp.pure.words import expression
@@ -106,7 +107,7 @@ class SqliteSnapshot(PlanningReads):
         row = cursor.execute(
             "select rows.*, vector from rows join vectors on vectors.rid = rows.rid order by rows.id limit 1"
         ).fetchone()
-        return (embedded_text(lay.chunk_of(row)), row["vector"]) if row else None
+        return (embedded_text(lay.chunk_of(row), own_date(row["path"])), row["vector"]) if row else None
 
     def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:
         """(rid, vector) of these rids, or of all that rows name, by rid; unknown ones are left out."""
