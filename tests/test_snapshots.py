@@ -19,6 +19,7 @@ from rag_mcp.pure.codec import plan_from_json, plan_to_json
 from rag_mcp.pure.dates import LISTED, is_listed
 from rag_mcp.pure.errors import InvalidQuery, PlanMoved
 from rag_mcp.pure.reply import DATES, success
+from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.wire import answer_shape
 
 APRIL = tuple(f"2031-04-{day:02}" for day in range(1, 31))
@@ -186,6 +187,17 @@ def test_copies_do_not_crowd_a_class_out_of_either_list(tmp_path: Path) -> None:
                 sources = {hit.citation.source for hit in index.search(STATE, 2, mode=mode).results}
                 assert sources == {"status/pump-report-2031-04-01.md", "handoff.md"}
             assert index.search(STATE, 1, "handoff").results[0].citation.source == "handoff.md"
+
+
+def test_a_word_that_is_common_only_in_what_is_not_shown_is_looked_for(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "corpus", ("green marlinspike",) * 30)
+    for n in range(6):
+        (corpus / f"crane-{n}.md").write_text(f"# Crane {n}\n\nThe crane of pier {n} is green.\n")
+    ingest(corpus, tmp_path / "store")
+    with Index(parts(corpus, tmp_path / "store"), SearchPolicy(common=3)) as index:
+        found = index.search("crane marlinspike", 20, mode="keyword").results
+        assert [hit.citation.source for hit in found] == ["status/pump-report-2031-04-01.md"]
+        assert index.search("crane green", 20, mode="keyword").count == 6  # both are common: rows with both
 
 
 # Where the record is older, or damaged

@@ -49,7 +49,8 @@ class SqliteSnapshot(PlanningReads):
 
     def keywords(self, terms: Sequence[str], n: int, view: View, common: int) -> Mapping[str, float]:
         """Up to n rids by the words of their rows in view, best first: BM25, greater is better."""
-        telling = [term for term in terms if self._rows_with(term, common + 1) <= common]
+        (repeats,) = self._db.execute("select count(*) from repeats").fetchone()
+        telling = [term for term in terms if self._tells(term, common, repeats)]
         where, values = self._in_view(view)
         sql = (
             "select rid, -bm25(keywords, 1, 1, 1) as score from keywords join rows on rows.id = keywords.rowid"
@@ -60,9 +61,18 @@ class SqliteSnapshot(PlanningReads):
             found.setdefault(rid.hex(), score)
         return found
 
-    def _rows_with(self, term: str, most: int) -> int:
+    def _tells(self, term: str, common: int, repeats: int) -> bool:
+        """True when at most `common` rows that are shown have the term; looked up only where it is not plain."""
         sql = "select count(*) from (select 1 from keywords where keywords match ? limit ?)"
-        return int(self._db.execute(sql, [term, most]).fetchone()[0])
+        (found,) = self._db.execute(sql, [term, common + repeats + 1]).fetchone()
+        if found <= common or found > common + repeats:
+            return bool(found <= common)
+        sql = (
+            "select count(*) from (select 1 from keywords join rows on rows.id = keywords.rowid"
+            f" where keywords match ? and {told.SHOWN} limit ?)"
+        )
+        (shown,) = self._db.execute(sql, [term, common + 1]).fetchone()
+        return bool(shown <= common)
 
     def rows(self, rids: Sequence[str], view: View) -> "Sequence[Row]":
         """The rows in view that name these vectors, by path and ordinal."""
