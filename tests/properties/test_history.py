@@ -606,6 +606,17 @@ def write_days(history: History, *said: Sequence[str]) -> None:
         history.put(path, daily(path, parts))
 
 
+def a_series_that_changes_while_runs_die(history: History) -> None:
+    """Each time every day says something new, in more texts than one segment takes."""
+    write_days(history, *SAME)
+    history.settle()
+    for at in range(1, 30):
+        for path in DATED:
+            history.put(path, daily(path, [f"Round {at}.", f"Round {at} of {path}.", f"Turn {at} of {path}."]))
+        history.crash_at(at)
+    history.settle()
+
+
 STORIES: dict[str, Callable[[History], object]] = {
     "a row's mark is altered": lambda h: h.lose_from_the_record(how="mark", at=0),
     "a row is lost": lambda h: h.lose_from_the_record(how="row", at=1),
@@ -745,6 +756,7 @@ STORIES: dict[str, Callable[[History], object]] = {
     "a series is written in steps that die": lambda h: crashes_everywhere(
         h, lambda: write_days(h, *SAME), lambda: h.put(DATED[0], None)
     ),
+    "a series changes in steps that die": a_series_that_changes_while_runs_die,
     "the corpus moves": lambda h: h.move_corpus(),
     "all is done again": lambda h: h.do_it_all_again(),
 }

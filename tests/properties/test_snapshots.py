@@ -246,6 +246,17 @@ def test_a_new_equal_day_is_one_more_repeat_and_no_embedding() -> None:
     assert set(after.repeats.values()) == {(DATED[0], 0), (DATED[0], 1)}
 
 
+@given(st.data())
+def test_lost_repeats_are_told_anew(data: st.DataObject) -> None:
+    world = World(dict.fromkeys(DATED, ("the tide",))).ingested()
+    poorer = world.copy()
+    worlds.lose_repeats(poorer, data.draw)
+    plan = poorer.plan(ANY)
+    assert plan.regroup is not None
+    assert (plan.regroup.why, plan.regroup.collapsed) == ("the record of them was damaged", 1)
+    assert poorer.ingested().store.repeats == world.store.repeats
+
+
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(-9, 9))
 def test_what_is_added_and_deleted_adds_up_to_what_is_shown(added: int, deleted: int, more: int) -> None:
     shown = shown_changes(added, deleted, more)
