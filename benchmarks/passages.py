@@ -20,10 +20,11 @@ from typing import Any
 
 from rag_mcp.adapters.embedders.models import MINILM, ModelFiles, locate
 from rag_mcp.adapters.embedders.onnx import open_session, processors
+from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.schema import connect_reader
-from rag_mcp.adapters.record.writer import stored_chunks
 from rag_mcp.effects.embed import Text, batches
 from rag_mcp.pure.chunking import embedded_text
+from rag_mcp.pure.dates import own_date
 
 PEER_FILES = ("config.json", "special_tokens_map.json", "tokenizer_config.json", "vocab.txt")
 
@@ -34,8 +35,8 @@ def stored(store: Path, files: ModelFiles) -> list[Text]:
     db = connect_reader(store)
     first: dict[str, Text] = {}
     for (path,) in db.execute("select path from files order by path").fetchall():
-        for _, chunk in stored_chunks(db, path):
-            text = embedded_text(chunk)
+        for _, chunk in lay.stored_chunks(db, path):
+            text = embedded_text(chunk, own_date(path))
             first.setdefault(chunk.key, Text(chunk.key, path, text, len(tokenizer.encode(text).ids)))
     db.close()
     return list(first.values())

@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds no
     from rag_mcp.adapters.record.reader import SqliteSnapshot
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
+    from rag_mcp.pure.changes import Version
     from rag_mcp.pure.citations import Answer
     from rag_mcp.pure.coverage import Uncovered
     from rag_mcp.pure.identity import Setup
@@ -78,13 +79,15 @@ class Index:
         environ: Mapping[str, str] | None = None,
         progress: Progress | None = None,
         policy: "SearchPolicy | None" = None,
+        dedupe_snapshots: bool = True,
         untouched: bool = False,
     ) -> Self:
         """An index over `corpus`, kept in `store` (a folder of the user's data directory where none is named).
 
         With a store alone the corpus is the one it was made from. `embedder` is a name ("default", "bge",
         "hash") or an object; None means the one the store was made by, else the default. Nothing is created,
-        and no model is loaded, before there is need. With `untouched`, reading leaves every byte of the store as
+        and no model is loaded, before there is need. Without `dedupe_snapshots` an ingest lets be found what
+        repeats the snapshot before it in a dated series. With `untouched`, reading leaves every byte of the store as
         it is: Chroma, which writes whenever it opens, gets a private copy. Raises Refused(ConfigError).
         """
         name = embedder if isinstance(embedder, str) else None
@@ -93,7 +96,10 @@ class Index:
             resolve(world, corpus=corpus, store=store, collection=collection, embedder=name, excludes=exclude)
         )
         given = None if isinstance(embedder, str) else embedder
-        return cls(wiring.assemble(settings, embedder=given, progress=progress, untouched=untouched), policy)
+        parts = wiring.assemble(
+            settings, embedder=given, progress=progress, dedupe_snapshots=dedupe_snapshots, untouched=untouched
+        )
+        return cls(parts, policy)
 
     @classmethod
     def of(cls, settings: Settings, *, untouched: bool = False) -> Self:
@@ -116,8 +122,8 @@ class Index:
 
     def save(self, plan: Plan, *, allow_prune: int | None = None) -> SavedPlan:
         """The plan with all that `apply` needs to make it again; write it with `rag_mcp.pure.codec`."""
-        settings = self._parts.settings
-        return SavedPlan(str(settings.store), settings.collection, settings.excludes, allow_prune, plan)
+        settings, dedupe = self._parts.settings, self._parts.dedupe_snapshots
+        return SavedPlan(str(settings.store), settings.collection, settings.excludes, allow_prune, dedupe, plan)
 
     def apply(self, plan: Plan, *, allow_prune: int | None = None) -> Report:
         """Carry out a plan made before, if planning again gives the very same plan; else Refused(PlanMoved)."""
@@ -130,18 +136,38 @@ class Index:
         """
         return self._ingest(Order(full, Limits(allow=allow_prune)), clean=clean)
 
-    def search(self, text: str, k: int = DEFAULT_K, doc_class: str | None = None, *, mode: str = "hybrid") -> "Answer":
+    def search(
+        self,
+        text: str,
+        k: int = DEFAULT_K,
+        doc_class: str | None = None,
+        *,
+        mode: str = "hybrid",
+        as_of: str | None = None,
+    ) -> "Answer":
         """The best `k` passages, each with what it cites, from the newest generation.
 
         `k` is clamped to 1..20; `doc_class` is "note", "handoff" or None; `mode` is "hybrid", "semantic" or
-        "keyword", which needs no model. Raises Refused (InvalidQuery,
-        InvalidDocClass, StoreMissing, EmptyStore, StoreUnreachable, EmbedderMismatch, EmbedderFailed).
+        "keyword", which needs no model. `as_of`, a date (YYYY-MM-DD): of each dated series only its newest snapshot of
+        that day or before answers. Raises Refused (InvalidQuery, InvalidDocClass, StoreMissing, EmptyStore,
+        StoreUnreachable, EmbedderMismatch, EmbedderFailed).
         """
         from rag_mcp.effects.retrieve import search
 
-        query = _value(parse_query(text, k, doc_class, mode))
+        query = _value(parse_query(text, k, doc_class, mode, as_of))
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             return _value(search(self._at_desk(snapshot), snapshot, query))
+
+    def changes(self, source: str, chunk_index: int, *, as_of: str | None = None) -> "tuple[Version, ...]":
+        """How the block of a cited passage changed over its dated series, oldest version first; () in none.
+
+        A block is what stands under one heading. `as_of`: later snapshots are not looked at. Raises Refused
+        (StoreMissing, StoreUnreachable).
+        """
+        from rag_mcp.pure.changes import versions
+
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            return versions(snapshot.series(source), source, chunk_index, as_of)
 
     def check(self) -> None:
         """Raise what a search would raise, as far as the record alone can tell; nothing heavy is loaded."""
@@ -177,6 +203,7 @@ class Index:
 
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             pointer, belief = snapshot.pointer(), snapshot.belief()
+            passages = snapshot.statistics().passages
         if pointer is None:
             raise Refused(errors.EmptyStore(str(self.store)))
         entries = sorted(belief.entries.values(), key=lambda entry: entry.path)
@@ -185,7 +212,7 @@ class Index:
             fingerprint=pointer.embedder.fingerprint,
             recipes=tuple(sorted({entry.recipe for entry in entries})),
             corpus=digest_of([(entry.path, entry.digest) for entry in entries]),
-            passages=sum(entry.rows.count for entry in entries),
+            passages=passages,
         )
 
     def verify(self) -> "Verdict":
@@ -229,6 +256,7 @@ class Index:
             dim=pointer.embedder.dim if pointer else None,
             files=counted.files,
             passages=counted.passages,
+            repeats=counted.deduped,
             distinct_texts=counted.contents,
             vectors=pointer.vectors if pointer else 0,
             cached_vectors=counted.cached,

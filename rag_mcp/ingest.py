@@ -21,6 +21,7 @@ def ingest(
     *,
     exclude_prefixes: Sequence[str] = (),
     incremental: bool = True,
+    dedupe_snapshots: bool = True,
     embedder: Embedder | None = None,
     handoff_mirror_dir: str = "context/",
     handoff_mirror_basenames: Sequence[str] = ("handoff.md", "active.md", "resume.md"),
@@ -28,11 +29,12 @@ def ingest(
 ) -> dict[str, Any]:
     """Bring the store folder up to date with `root`; the report, with the keys of the command's --json.
 
-    `incremental=False` embeds everything again. Raises Refused for expected failures.
+    `incremental=False` embeds everything again; `dedupe_snapshots=False` shows what repeats the snapshot before it in a
+    dated series like everything else (`rag_mcp.snapshots` has the rule). Raises Refused for expected failures.
     """
     labelling = Labelling(handoff_mirror_dir, tuple(handoff_mirror_basenames))
     settings = Settings(store=Path(store).absolute(), corpus=Path(root), excludes=tuple(exclude_prefixes))
-    parts = wiring.assemble(settings, embedder=embedder, labelling=labelling)
+    parts = wiring.assemble(settings, embedder=embedder, labelling=labelling, dedupe_snapshots=dedupe_snapshots)
     with Index(parts) as index:
         report = index.ingest(full=not incremental, allow_prune=allow_prune)
     return asdict(report)

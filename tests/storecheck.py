@@ -29,7 +29,7 @@ def ingest(corpus: Path, store: Path, **given: Any) -> Any:
 
 
 def contents(store: Path, corpus: Path, policy: SearchPolicy = BY_INDEX) -> dict[str, Any]:
-    """Everything that must equal a rebuild: manifest, rows, vectors, keywords, index ids, answers."""
+    """Everything that must equal a rebuild: manifest, rows, vectors, keywords, repeats, index ids, answers."""
     db = sqlite3.connect(f"file:{store}/record.sqlite3?mode=ro", uri=True)
     try:
         files = db.execute(
@@ -43,6 +43,8 @@ def contents(store: Path, corpus: Path, policy: SearchPolicy = BY_INDEX) -> dict
         vectors = db.execute(
             "select distinct v.rid, v.vector from rows r join vectors v on v.rid = r.rid order by v.rid"
         ).fetchall()
+        repeats = db.execute("select * from repeats order by path, ordinal").fetchall()
+        snapshots = db.execute("select path from snapshots order by path").fetchall()
         where = dict(db.execute("select id, path || '#' || ordinal from rows").fetchall())
         db.execute("create virtual table temp.words using fts5vocab('main', 'keywords', 'instance')")
         words = sorted(
@@ -55,6 +57,8 @@ def contents(store: Path, corpus: Path, policy: SearchPolicy = BY_INDEX) -> dict
         "rows": rows,
         "vectors": vectors,
         "keywords": words,
+        "repeats": repeats,
+        "snapshots": snapshots,
         "answers": answers(store, corpus, policy),
     }
 
@@ -80,8 +84,19 @@ def write_corpus(root: Path, pages: int = 14, sections: int = 6) -> Path:
     return root
 
 
+def write_series(root: Path, days: int = 4) -> Path:
+    """A log of equal days below a date, in the same section each day."""
+    for day in range(1, days + 1):
+        text = f"# Log of 2031-04-0{day}\n\n## Valves\n\nAll valves are shut.\n\n## Watch\n\nThe watch is {day % 3}.\n"
+        (root / f"log-2031-04-0{day}.md").write_text(text)
+    return root
+
+
 def edit_corpus(root: Path) -> None:
-    """One of everything: edit, delete, add, move."""
+    """One of everything: edit, delete, add, move; where there is a series, a day of it changes and a day is added."""
+    if (root / "log-2031-04-02.md").exists():
+        write_series(root, days=5)
+        (root / "log-2031-04-02.md").write_text("# Log of 2031-04-02\n\n## Valves\n\nValve two is open.\n")
     page = root / "part0" / "page0.md"
     page.write_text(page.read_text().replace("feeds valve 2 ", "feeds no valve "))
     (root / "part1" / "page1.md").unlink()

@@ -42,9 +42,9 @@ for _name, _contract in CONTRACTS.items():
             PLANTS[_name] = [(source.partition(".")[2], tuple(_contract[_forbidden].split())) for source in where]
 
 ALLOWED_IN_PURE = {
-    "attrs", "bisect", "cattrs", "collections", "contextlib", "datetime", "enum", "functools", "hashlib", "heapq",
-    "itertools", "json", "markdown_it", "math", "operator", "posixpath", "re", "returns", "struct", "tomllib", "types",
-    "typing", "unicodedata", "yaml",
+    "attrs", "bisect", "cattrs", "collections", "contextlib", "datetime", "difflib", "enum", "functools", "hashlib",
+    "heapq", "itertools", "json", "markdown_it", "math", "operator", "posixpath", "re", "returns", "struct", "tomllib",
+    "types", "typing", "unicodedata", "yaml",
 }  # fmt: skip
 
 

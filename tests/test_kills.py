@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from storecheck import BY_INDEX, contents, edit_corpus, ingest, write_corpus
+from storecheck import BY_INDEX, contents, edit_corpus, ingest, write_corpus, write_series
 
 from rag_mcp.pure.stages import SearchPolicy
 
@@ -62,8 +62,8 @@ def killed_at(corpus: Path, store: Path, where: str) -> None:
 def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus and its finished store, to be copied."""
     home = tmp_path_factory.mktemp("settled")
-    write_corpus(home / "corpus")
-    ingest(home / "corpus", home / "store")
+    write_series(write_corpus(home / "corpus"))
+    assert ingest(home / "corpus", home / "store").chunks_deduped == 3
     return home
 
 
@@ -90,7 +90,7 @@ def copy_of(settled: Path, home: Path) -> Path:
 
 @pytest.mark.parametrize("effect", [name for name in EFFECTS if name != "cloned"])
 def test_a_kill_at_any_effect_of_a_first_ingest_is_mended_by_the_next_run(tmp_path: Path, effect: str) -> None:
-    write_corpus(tmp_path / "corpus", pages=5)
+    write_series(write_corpus(tmp_path / "corpus", pages=5))
     killed_at(tmp_path / "corpus", tmp_path / "store", f"{effect}:1")
     mend(tmp_path)
 

@@ -97,6 +97,7 @@ def served(options: dict[str, Any]) -> NoReturn:
 @click.option(
     "--exclude", "exclude", multiple=True, metavar="GLOB", help="Leave out paths (gitignore syntax). Repeatable."
 )
+@click.option("--no-snapshot-dedupe", is_flag=True, help="Show what repeats the day before in a dated series, too.")
 @click.option("--allow-prune", metavar="N|all", help="Let so many files vanish from the store in one run.")
 @verb
 def ingest() -> None:
@@ -130,9 +131,15 @@ def searched(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--doc-class", metavar="CLASS", help="Only note, or only handoff.")
 @searched
 @click.option("--explain", is_flag=True, help="Say why each passage ranks where it does.")
+@click.option("--as-of", metavar="DATE", help="Of each dated series, ask its newest snapshot of that day or before.")
+@click.option("--changes", is_flag=True, help="Show when what was found changed over its dated series, and how.")
 @verb
 def query() -> None:
-    """Find the passages that answer TEXT. With --json: a stable shape for programs, also for refusals."""
+    """Find the passages that answer TEXT. With --json: a stable shape for programs, also for refusals.
+
+    A dated series is three or more files of one folder named alike up to their dates, as in report-2026-01-31.md. What
+    repeats the snapshot before it is found once, with the dates on which it stood.
+    """
 
 
 @cli.command(short_help="Check record, index and corpus against each other.")

@@ -65,6 +65,7 @@ def opened(options: Options, *, corpus: str | None) -> Index:
         collection=options.get("collection"),
         embedder=options.get("embedder"),
         exclude=tuple(options.get("exclude") or ()),
+        dedupe_snapshots=not options.get("no_snapshot_dedupe"),
         progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json"))),
     )
 
@@ -130,6 +131,7 @@ def apply(options: Options) -> int:
                 "collection": saved.collection,
                 "embedder": saved.plan.embedder,
                 "exclude": saved.excludes,
+                "no_snapshot_dedupe": not saved.dedupe_snapshots,
             }
             with opened({**options, **named}, corpus=saved.plan.root) as index:
                 return show_report(index.apply(saved.plan, allow_prune=saved.allow_prune), options)
@@ -142,13 +144,16 @@ def apply(options: Options) -> int:
 def query(options: Options) -> int:
     """Ask."""
     with opened(options, corpus=options["corpus"]) as index:
-        answer = index.search(options["text"], options["k"], options["doc_class"], mode=options["mode"])
+        as_of = options["as_of"]
+        answer = index.search(options["text"], options["k"], options["doc_class"], mode=options["mode"], as_of=as_of)
+        cited = [hit.citation for hit in answer.results if options["changes"]]
+        changes = [index.changes(each.source, each.chunk_index, as_of=as_of) for each in cited]
     if options["as_json"]:
         from rag_mcp.pure.wire import answer_shape
 
-        print_json(answer_shape(answer, explain=options["explain"]))
+        print_json(answer_shape(answer, explain=options["explain"], changes=changes))
     else:
-        echo(render.answer_lines(answer, explain=options["explain"]))
+        echo(render.answer_lines(answer, explain=options["explain"], changes=changes))
     return summary.DONE
 
 

@@ -44,6 +44,7 @@ class Parts:
     chunking: Chunking = Chunking()
     progress: Progress = field(factory=Silence)
     checkpoint: Checkpoint = no_checkpoint
+    dedupe_snapshots: bool = True
     chosen: bool = True
     untouched: bool = False
 
@@ -55,7 +56,7 @@ class Parts:
     @property
     def run(self) -> RunIdentity:
         """What a run with these parts would make."""
-        return RunIdentity(self.embedder.identity, self.chunking, self.labelling)
+        return RunIdentity(self.embedder.identity, self.chunking, self.labelling, self.dedupe_snapshots)
 
     def lock(self) -> WriterLock:
         """The writer's lock, not yet taken."""
@@ -99,6 +100,7 @@ def assemble(
     chunking: Chunking | None = None,
     progress: Progress | None = None,
     checkpoint: Checkpoint = no_checkpoint,
+    dedupe_snapshots: bool = True,
     untouched: bool = False,
 ) -> Parts:
     """Parts for these settings. Without an embedder named, the one the store was made by, else the default.
@@ -117,6 +119,7 @@ def assemble(
         chunking=chunking or Chunking(),
         progress=progress or Silence(),
         checkpoint=checkpoint,
+        dedupe_snapshots=dedupe_snapshots,
         chosen=embedder is not None or settings.embedder is not None,
         untouched=untouched,
     )

@@ -1,7 +1,7 @@
 """Applies a plan, segment by segment, in this order and no other.
 
 1 embed      every missing vector goes into the cache           a kill: vectors stay, nothing else happened
-2 begin      rows, keywords and manifest, in one transaction    a kill: rolled back
+2 begin      rows, keywords, manifest, repeats of snapshots     a kill: rolled back, it is one transaction
 3 index      clone or rebuild, apply the delta, flush, rename   a kill: a folder that nobody names
 4 commit     the transaction names the new index and ends       a kill after: the segment is done
 5 sweep      folders that nothing names are removed             a kill: the next run sweeps
@@ -15,12 +15,15 @@ from returns.result import Failure, Result, Success
 from rag_mcp.effects.embed import Text, embed_texts
 from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
 from rag_mcp.effects.record import Changed, Commit, Pointer, Record
+from rag_mcp.effects.snapshots import regroup
 from rag_mcp.pure.coverage import Uncovered
+from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.errors import EmbedderFailed, IndexFailed
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
 from rag_mcp.pure.manifest import entry_of
 from rag_mcp.pure.planning import segments
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reembed, Write, embeds
+from rag_mcp.pure.regrouping import rule_of, shown_changes
 from rag_mcp.pure.summary import Work
 from rag_mcp.pure.values import Chunk, Document
 
@@ -70,12 +73,22 @@ def apply_plan(
         match _commit(hands, current, run, segment, documents, learned):
             case Failure(why):
                 return Failure(IndexFailed(hands.store, why))
-            case Success(changes):
-                work = _counted(work, changes)
+            case Success((changes, repeats)):
+                work = _summed(work, changes, repeats)
         current = evolve(plan, rebuild=None, refill_keywords=False, switches_embedder=False)
         sweep(hands)
-    pointer = hands.record.pointer()
-    return Success(evolve(work, store_count=hands.record.rows_count(), generation=pointer.generation if pointer else 0))
+    return Success(counted(hands.record, work))
+
+
+def counted(record: Record, work: Work) -> Work:
+    """The work, with what the record holds after it."""
+    pointer = record.pointer()
+    return evolve(
+        work,
+        store_count=record.rows_count(),
+        deduped=record.repeats_count(),
+        generation=pointer.generation if pointer else 0,
+    )
 
 
 def sweep(hands: Hands) -> None:
@@ -93,7 +106,11 @@ def _texts(record: Record, segment: Sequence[FilePlan], documents: Mapping[str, 
         if wanted := frozenset(embeds(file)):
             chunks = _chunks(record, file, documents)
             fresh = {chunk.key: chunk for chunk in chunks if chunk.key in wanted}
-            texts += [Text(key, file.path, embedded_text(c), c.tokens or len(c.text) // 4) for key, c in fresh.items()]
+            date = own_date(file.path)
+            texts += [
+                Text(key, file.path, embedded_text(chunk, date), chunk.tokens or len(chunk.text) // 4)
+                for key, chunk in fresh.items()
+            ]
     return texts
 
 
@@ -112,7 +129,8 @@ def _commit(
     segment: Sequence[FilePlan],
     documents: Mapping[str, Document],
     unseen: Sequence[Uncovered] | None,
-) -> Result[list[Changed], str]:
+) -> Result[tuple[list[Changed], int], str]:
+    """What changed in each file, and how many more rows repeat another."""
     pointer = hands.record.pointer()
     hands.checkpoint("beginning")
     try:
@@ -122,6 +140,7 @@ def _commit(
                 tx.refill_keywords()
             changes = [change for file in segment if (change := _rewrite(tx, file, run, documents))]
             tx.name_vectors(run.embedder, None if plan.switches_embedder else [f.path for f in segment])
+            repeats = regroup(tx, rule_of(plan.files, run))
             hands.checkpoint("rows written")
             if unseen is not None:  # the last segment
                 tx.trim(IDLE_CONTENTS)
@@ -131,7 +150,7 @@ def _commit(
     except _NotWritten as error:
         return Failure(str(error))
     hands.checkpoint("committed")
-    return Success(changes)
+    return Success((changes, repeats))
 
 
 def _rewrite(tx: Commit, file: FilePlan, run: RunIdentity, documents: Mapping[str, Document]) -> Changed | None:
@@ -194,10 +213,12 @@ def _next_index(
 
 
 def rebuild(hands: Hands, pointer: Pointer) -> Result[None, IndexFailed]:
-    """Commit a new generation made from the cached vectors, and keywords made from the rows."""
+    """Commit a new generation made from the cached vectors, and keywords and repeats made from the rows."""
     try:
         with hands.record.commit() as tx:
             tx.refill_keywords()
+            if (told := tx.grouped()).mark or not told.sound:
+                regroup(tx, told.rule, anew=True)
             after = tx.rids()
             index = _next_index(hands, None, after, after, tx)
             tx.point(_pointer(hands, pointer, pointer.root, pointer.embedder, index, len(after)))
@@ -206,10 +227,12 @@ def rebuild(hands: Hands, pointer: Pointer) -> Result[None, IndexFailed]:
     return Success(None)
 
 
-def _counted(work: Work, changes: Sequence[Changed]) -> Work:
+def _summed(work: Work, changes: Sequence[Changed], repeats: int) -> Work:
+    added, deleted = (sum(counts) for counts in ([c.added for c in changes], [c.deleted for c in changes]))
+    added, deleted = shown_changes(added, deleted, repeats)
     return evolve(
         work,
-        chunks_added=work.chunks_added + sum(change.added for change in changes),
-        chunks_deleted=work.chunks_deleted + sum(change.deleted for change in changes),
+        chunks_added=work.chunks_added + added,
+        chunks_deleted=work.chunks_deleted + deleted,
         rows_rewritten=work.rows_rewritten + sum(change.rewritten for change in changes),
     )

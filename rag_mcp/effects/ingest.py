@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.apply import Hands, apply_plan, sweep
+from rag_mcp.effects.apply import Hands, apply_plan, counted, sweep
 from rag_mcp.effects.ports import Corpus, Embedder, EmbedderFault, Progress, VectorIndex
 from rag_mcp.effects.prepare import prepare
 from rag_mcp.effects.record import Known
@@ -27,6 +27,7 @@ from rag_mcp.pure.manifest import Belief
 from rag_mcp.pure.planning import Cached, Settled, plan_ingest, plan_reads, plan_rows, settle
 from rag_mcp.pure.plans import Plan
 from rag_mcp.pure.pruning import Limits
+from rag_mcp.pure.regrouping import inquiry, regrouped
 from rag_mcp.pure.summary import Report, Work, report
 from rag_mcp.pure.values import Document, Prepared
 
@@ -80,6 +81,9 @@ def draft(
         return Failure(EmbedderFailed(run.embedder.name, str(fault)))
     cached = _cached(eyes, settled, run, prepared, full=order.full)
     plan = plan_ingest(look, settled, run, prepared, cached, order.limits)
+    if asked := inquiry(plan, belief, run, prepared):
+        stored = eyes.known.passages(asked.stored) if eyes.known else {}
+        plan = regrouped(plan, asked, belief, stored, eyes.known.repeats() if eyes.known else {})
     documents = {path: document for path, document in prepared.items() if isinstance(document, Document)}
     return Success(Draft(plan, run, documents, unseen(look, prepared)))
 
@@ -117,8 +121,7 @@ def carry_out(hands: Hands, drafted: Draft) -> Result[Report, IngestFailure]:
             with hands.record.commit() as tx:
                 tx.cover(drafted.unseen)
         sweep(hands)
-        work = Work(store_count=hands.record.rows_count(), generation=plan.generation)
-        return Success(report(plan, work))
+        return Success(report(plan, counted(hands.record, Work())))
     match apply_plan(hands, plan, drafted.run, drafted.documents, drafted.unseen):
         case Success(work):
             return Success(report(plan, work))

@@ -8,7 +8,8 @@ from attrs import frozen
 
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import EmbedderIdentity
-from rag_mcp.pure.manifest import Belief, Entry
+from rag_mcp.pure.manifest import Belief, Entry, Grouped, RowsSeen
+from rag_mcp.pure.snapshots import Place, Same, View
 from rag_mcp.pure.values import Chunk, Document
 
 if TYPE_CHECKING:  # a record for writing does without
@@ -64,12 +65,13 @@ class RecordAudit:
 
 @frozen
 class Statistics:
-    """What a store holds, counted; sizes in bytes."""
+    """What a store holds, counted; `passages` are those that are shown, `deduped` those that repeat one of them."""
 
     files: int
     passages: int
     contents: int
     cached: int
+    deduped: int
     classes: Mapping[str, int]
 
 
@@ -93,6 +95,18 @@ class Commit(Protocol):
 
     def refill_keywords(self) -> None:
         """Build the keyword index anew from the rows."""
+
+    def evidence(self) -> Mapping[str, RowsSeen]:
+        """Number and marks of the rows of every known file, as things stand in this transaction."""
+
+    def grouped(self) -> Grouped:
+        """By what repeats in dated series were told last."""
+
+    def passages(self, paths: Sequence[str]) -> Mapping[str, Sequence[Same]]:
+        """What the rows of each path must share with their repeats, in order."""
+
+    def relate(self, repeats: Mapping[Place, Place], snapshots: Sequence[str], grouped: Grouped) -> int:
+        """Put all repeats, and the files of all series, in place of what is stored; how many repeats there were."""
 
     def point(self, pointer: Pointer) -> None:
         """Make this the current pointer, and the keyword index whole where words could not be taken out."""
@@ -122,6 +136,12 @@ class Known(Protocol):
     def keys_of(self, paths: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """The content keys of the stored rows of each path, in order."""
 
+    def passages(self, paths: Sequence[str]) -> Mapping[str, Sequence[Same]]:
+        """What the stored rows of each path must share with their repeats, in order."""
+
+    def repeats(self) -> Mapping[Place, Place]:
+        """Each repeat -> its survivor in dated series, as they were told last."""
+
     def audit(self) -> RecordAudit:
         """Read all of the record and say what is not what it was."""
 
@@ -145,7 +165,10 @@ class Record(Known, Protocol):
         """Store (content key, rid, vector) durably, at once, replacing what a key had."""
 
     def rows_count(self) -> int:
-        """Number of stored rows."""
+        """Number of stored rows that are shown."""
+
+    def repeats_count(self) -> int:
+        """Number of stored rows that are not shown, since they repeat another."""
 
     def commit(self) -> AbstractContextManager[Commit]:
         """One transaction; rolled back when the block raises."""
@@ -157,18 +180,24 @@ class Record(Known, Protocol):
 class Snapshot(Known, Protocol):
     """A consistent view for one request."""
 
-    def passing_rids(self, doc_class: str | None) -> Sequence[str]:
-        """The distinct vectors with a row of the class (None: any), sorted."""
+    def passing_rids(self, view: View) -> Sequence[str]:
+        """The distinct vectors with a row in view, sorted."""
 
-    def keywords(self, terms: Sequence[str], n: int, doc_class: str | None, common: int) -> Mapping[str, float]:
-        """Up to n rids of the class by the words of their rows, best first: BM25, greater is better.
+    def keywords(self, terms: Sequence[str], n: int, view: View, common: int) -> Mapping[str, float]:
+        """Up to n rids by the words of their rows in view, best first: BM25, greater is better.
 
         A term that stands in more than `common` rows tells nothing apart and costs the most: it is left out, unless
         all are such; then rows that hold all of them are meant.
         """
 
-    def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
-        """The rows of the class that name these vectors, by path and ordinal."""
+    def rows(self, rids: Sequence[str], view: View) -> "Sequence[Row]":
+        """The rows in view that name these vectors, by path and ordinal."""
+
+    def snapshots(self) -> Sequence[str]:
+        """The files of all dated series, by path."""
+
+    def series(self, path: str) -> Sequence[tuple[str, Sequence[Chunk]]]:
+        """The files of the path's series in its order, each with its passages; none where it is in none."""
 
     def canary(self) -> tuple[str, bytes] | None:
         """What the embedder was given for one stored passage, and the vector it gave; None where none is stored."""

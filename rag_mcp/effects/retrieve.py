@@ -23,6 +23,7 @@ from rag_mcp.pure.confidence import confidence, nothing_close
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
+from rag_mcp.pure.snapshots import EVERYTHING, View
 from rag_mcp.pure.stages import Ask, Enough, Heard, SearchPolicy
 from rag_mcp.pure.vectors import dot
 from rag_mcp.pure.words import looked_for
@@ -32,19 +33,22 @@ SAME = 0.9995
 FEW = 2
 """Candidates whose rows are read at first, for each passage that was asked for."""
 
+VIEWS = 8
+"""Views of which a long-lived reader keeps the vectors: the classes, and some dates."""
+
 T = TypeVar("T")
 SearchFailure = EmptyStore | EmbedderMismatch | EmbedderFailed
 
 
 @define
 class Held:
-    """What a long-lived reader keeps for one commit: an open index, all vectors in memory, those of each class."""
+    """What a long-lived reader keeps for one commit: an open index, all vectors in memory, those of some views."""
 
     token: str | None = None
     opened: OpenIndex | None = None
     refused: str | None = None
     exact: Exact | None = None
-    passing: dict[str, Sequence[str]] = field(factory=dict)
+    passing: dict[View, Sequence[str]] = field(factory=dict)
     proven: bool = False
     lock: threading.RLock = field(factory=threading.RLock)
 
@@ -130,7 +134,7 @@ def _words(desk: Desk, snapshot: Snapshot, query: Query) -> Mapping[str, float]:
     terms = looked_for(query.text) if query.mode != "semantic" else ()
     if not terms:
         return {}
-    return snapshot.keywords(terms, max(desk.policy.words, 2 * query.k), query.doc_class, desk.policy.common)
+    return snapshot.keywords(terms, max(desk.policy.words, 2 * query.k), query.view, desk.policy.common)
 
 
 def proof(desk: Desk, snapshot: Snapshot, query: Query) -> Result[None, EmbedderFailed]:
@@ -213,15 +217,17 @@ class _Search:
 
     def _passing(self) -> Sequence[str] | None:
         """The vectors with a row that passes the filter; None where there is no filter."""
-        held, doc_class = self.desk.held, self.query.doc_class
-        if doc_class is None:
+        held, view = self.desk.held, self.query.view
+        if view == EVERYTHING:
             return None
         with held.lock:
             if held.token != self.pointer.token:
-                return self.snapshot.passing_rids(doc_class)
-            if doc_class not in held.passing:
-                held.passing[doc_class] = self.snapshot.passing_rids(doc_class)
-            return held.passing[doc_class]
+                return self.snapshot.passing_rids(view)
+            if view not in held.passing:
+                if len(held.passing) >= VIEWS:
+                    held.passing.clear()
+                held.passing[view] = self.snapshot.passing_rids(view)
+            return held.passing[view]
 
     def _opened(self) -> OpenIndex | None:
         held, pointer = self.desk.held, self.pointer
@@ -257,7 +263,7 @@ class _Search:
 
     def _cited(self, rids: Sequence[str], traces: Mapping[str, Trace]) -> list[Hit]:
         scores = {rid: traces[rid].score for rid in rids}
-        rows = self.snapshot.rows(list(scores), self.query.doc_class)
+        rows = self.snapshot.rows(list(scores), self.query.view)
         shown: list[tuple[float, list[Row]]] = []
         self.dropped = 0
         for score, group in passages(rows, scores):

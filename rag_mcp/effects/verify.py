@@ -6,8 +6,10 @@ from returns.result import Result, Success
 from rag_mcp.effects.apply import Hands, rebuild, sweep
 from rag_mcp.effects.ports import Corpus, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
+from rag_mcp.effects.snapshots import regroup_fault
 from rag_mcp.pure.errors import IndexFailed
-from rag_mcp.pure.findings import Finding, corpus_findings, index_finding, record_findings
+from rag_mcp.pure.findings import Finding, corpus_findings, index_finding, record_findings, snapshots_finding
+from rag_mcp.pure.snapshots import EVERYTHING
 
 
 @frozen
@@ -30,6 +32,7 @@ def verify(snapshot: Snapshot, index: VectorIndex, corpus: Corpus | None) -> Ver
     belief, pointer, audit = snapshot.belief(), snapshot.pointer(), snapshot.audit()
     findings = list(record_findings(belief, audit.faults, audit.rows, audit.vectors))
     findings += index_finding(index_fault(snapshot, index, pointer))
+    findings += snapshots_finding(regroup_fault(snapshot))
     if corpus is not None:
         findings += corpus_findings(corpus.look(), belief)
     passages = sum(rows.count for rows in belief.rows.values())
@@ -42,13 +45,13 @@ def index_fault(snapshot: Snapshot, index: VectorIndex, pointer: Pointer | None)
         return None
     if index.evidence(pointer.folder) != pointer.evidence:
         return "it is missing or not what the last run left"
-    rids = snapshot.passing_rids(None)
+    rids = snapshot.passing_rids(EVERYTHING)
     vectors = dict(snapshot.vectors(rids))
     return index.preflight(pointer.folder, rids, vectors if len(vectors) == len(rids) else None)
 
 
 def repair(hands: Hands) -> Result[bool, IndexFailed]:
-    """Rebuild index and keywords from the record; False when vectors are missing, which only an ingest can make.
+    """Rebuild index, keywords and repeats from the record; False when vectors are missing: only an ingest makes them.
 
     Altered rows and vectors are marked, so that the next ingest does them again.
     """

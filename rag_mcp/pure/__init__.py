@@ -9,6 +9,7 @@ Nouns
     metrics       measures of a ranking, and of the characters it covers
     manifest      what the record believes of a file, and the evidence for it
     plans         the plan: one decision and one reason for every path
+    dates         calendar dates in names and headings
 
 From bytes to chunks
     ignore        what is left out of a corpus, and by which rule
@@ -28,6 +29,9 @@ Decisions
     recovery      reasons to distrust; what falls through is trusted
     pruning       proof that a file is gone, and how many may go in one run
     planning      look + belief + identity -> plan
+    snapshots     dated series: which passages repeat the day before, what was said on a date
+    regrouping    what a plan changes in what repeats what
+    changes       how the text under a heading changed over a series
     query         what a caller sent -> a question in bounds, or why not
     words         what a passage is filed under, what a question looks for
     fusion        the list by meaning and the list by words become one

@@ -22,7 +22,7 @@ from attrs import evolve, frozen
 
 from rag_mcp.pure.blocks import CHARACTER, LINE, LINE_END, SENTENCE, WORD, Outline
 from rag_mcp.pure.boundaries import Worth, cuts
-from rag_mcp.pure.crumbs import Crumb, crumbs_of
+from rag_mcp.pure.crumbs import Crumb, crumbs_of, undated_headings
 from rag_mcp.pure.merging import Section, merged
 from rag_mcp.pure.pieces import SPACES, Piece, Stretch, taken_apart, unjoined, weight
 from rag_mcp.pure.values import Chunk, Measure
@@ -67,11 +67,12 @@ class _Draft:
 
 @frozen
 class _Source:
-    """What passages are cut from: the text, its outline, the header that stands in front of each cut table's rows."""
+    """What passages are cut from: the text, its outline, the headers of tables that are cut, the date in its name."""
 
     text: str
     outline: Outline
     headers: Mapping[int, str]
+    own_date: str | None
 
     def header_at(self, offset: int) -> str:
         """The header row of the table in which `offset` lies; "" where there is none to be repeated."""
@@ -80,9 +81,14 @@ class _Source:
 
 
 def cut(
-    text: str, outline: Outline, sections: Sequence[Section], window: Window, measure: Measure
+    text: str,
+    outline: Outline,
+    sections: Sequence[Section],
+    window: Window,
+    measure: Measure,
+    own_date: str | None = None,
 ) -> tuple[tuple[Chunk, ...], tuple[str, ...]]:
-    """The passages of all sections, in order, and warnings."""
+    """The passages of all sections, in order, and warnings; `own_date` is that in the file's name."""
     holes = [match.span() for match in INLINE_DATA.finditer(text)]
     starts = [start for start, _ in holes]
     spans = [
@@ -93,9 +99,9 @@ def cut(
     spans = [span for span in spans if not _blank(text, span)]
     if window.merge_below:
         spans = _merged(text, spans, window, measure)
-    crumbs = crumbs_of(spans, window.tokens // SHARE, measure)
+    crumbs = crumbs_of(spans, window.tokens // SHARE, measure, own_date)
     headers = _headers(text, outline, window, measure)
-    source = _Source(text, outline, {at: header.text for at, header in headers.items()})
+    source = _Source(text, outline, {at: header.text for at, header in headers.items()}, own_date)
     overlap = min(window.overlap, window.tokens // SHARE)
     tables = list(headers.items())
     stretches = [_stretch(s, c, tables, window.tokens, overlap) for s, c in zip(spans, crumbs, strict=True)]
@@ -145,15 +151,15 @@ def _stretch(
     return Stretch(span.start, span.end, tokens - crumb.first_size, room, parts, span.solid, span.size)
 
 
-def embedded_text(chunk: Chunk) -> str:
-    """Exactly what the embedder is given for a passage, its document prefix excepted."""
-    body = LINE_END.sub("\n", chunk.text)
+def embedded_text(chunk: Chunk, own_date: str | None = None) -> str:
+    """Exactly what the embedder is given for a passage of a file of that name, its document prefix excepted."""
+    body = LINE_END.sub("\n", undated_headings(chunk.text, chunk.heading_path, own_date))
     return f"{chunk.crumb}\n\n{body}" if chunk.crumb else body
 
 
-def content_key(chunk: Chunk) -> str:
+def content_key(chunk: Chunk, own_date: str | None = None) -> str:
     """32 hex digits that stand for what is embedded."""
-    return hashlib.sha256(embedded_text(chunk).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return hashlib.sha256(embedded_text(chunk, own_date).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _without(section: Section, holes: Sequence[tuple[int, int]]) -> Iterator[Section]:
@@ -241,7 +247,7 @@ def _chunk(source: _Source, start: int, end: int, path: tuple[str, ...], names: 
         crumb="\n".join(filter(None, (names, source.header_at(start)))),
         tokens=0,
     )
-    return evolve(chunk, key=content_key(chunk))
+    return evolve(chunk, key=content_key(chunk, source.own_date))
 
 
 def _within(drafts: Sequence[_Draft], source: _Source, window: Window, measure: Measure) -> list[Chunk]:
@@ -249,7 +255,7 @@ def _within(drafts: Sequence[_Draft], source: _Source, window: Window, measure: 
 
     Not every tokenizer adds up: a whole may have more tokens than its pieces.
     """
-    sizes = measure([embedded_text(draft.chunk) for draft in drafts])
+    sizes = measure([embedded_text(draft.chunk, source.own_date) for draft in drafts])
     chunks: list[Chunk] = []
     halves: list[_Draft] = []
     for draft, size in zip(drafts, sizes, strict=True):

@@ -10,13 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import evolve, frozen
 
 from rag_mcp.pure.copies import grouped
+from rag_mcp.pure.dates import listed, own_date
 from rag_mcp.pure.fusion import Trace
 from rag_mcp.pure.signals import signals
 
 
 @frozen
 class Row:
-    """One stored passage as a search reads it. `rid` names its vector; lines count from 1, `ordinal` from 0."""
+    """One stored passage as a search reads it. `rid` names its vector; lines count from 1, `ordinal` from 0.
+
+    `holders` are the snapshots of a dated series that it stands for, its own file first; none outside of a series.
+    """
 
     rid: str
     key: str
@@ -31,21 +35,30 @@ class Row:
     text: str
     doc_class: str
     digest: str
+    holders: tuple[str, ...] = ()
 
 
 @frozen
 class Place:
-    """Another place that says the same."""
+    """Another place that says the same; in a series, up to which later date unchanged, None where it changed.
+
+    Every snapshot of the series from the place's own date up to that one holds it.
+    """
 
     source: str
     chunk_index: int
     start_line: int
     end_line: int
+    unchanged_until: str | None = None
 
 
 @frozen
 class Citation:
-    """Where a passage stands. `content_hash` is that of its text; `stale` when the file no longer holds it there."""
+    """Where a passage stands. `content_hash` is that of its text; `stale` when the file no longer holds it there.
+
+    In a dated series: the date of its file, the later ones on which it stood unchanged (`dates.listed`), and how many
+    snapshots it stands for. None elsewhere.
+    """
 
     source: str
     heading: str | None
@@ -56,6 +69,9 @@ class Citation:
     content_hash: str
     stale: bool = False
     also_in: tuple[Place, ...] = ()
+    snapshot_date: str | None = None
+    also_unchanged_on: str | None = None
+    snapshots_covered: int | None = None
 
 
 @frozen
@@ -104,9 +120,8 @@ def passages(rows: Iterable[Row], scores: Mapping[str, float]) -> tuple[tuple[fl
 
 def united(one: Row, other: Row) -> Row | None:
     """Two passages of a file that share some of its text as one, named as the first is; None where they share none."""
-    if (one.source, one.digest) != (other.source, other.digest) or not (
-        one.start < other.end and other.start < one.end
-    ):
+    alike = (one.source, one.digest, one.holders) == (other.source, other.digest, other.holders)
+    if not alike or one.start >= other.end or other.start >= one.end:
         return None
     early, late = sorted((one, other), key=lambda row: (row.start, row.end))
     return evolve(
@@ -123,7 +138,8 @@ def united(one: Row, other: Row) -> Row | None:
 def cite(score: float, rows: Sequence[Row], trace: Trace | None = None) -> Hit:
     """The hit for rows that say the same, the one to be cited first."""
     first, *others = rows
-    places = tuple(Place(row.source, row.ordinal, row.start_line, row.end_line) for row in others)
+    places = tuple(_place(row) for row in others)
+    later = _later(first)
     citation = Citation(
         source=first.source,
         heading=first.heading,
@@ -133,9 +149,22 @@ def cite(score: float, rows: Sequence[Row], trace: Trace | None = None) -> Hit:
         end_line=first.end_line,
         content_hash=content_hash(first.text),
         also_in=places,
+        snapshot_date=own_date(first.source) if first.holders else None,
+        also_unchanged_on=listed(later) or None,
+        snapshots_covered=len(first.holders) or None,
     )
     seen = signals(text=first.text, heading="\n".join(first.heading_path), source=first.source)
     return Hit(first.text, citation, round(max(0.0, score), 4), seen, trace)
+
+
+def _place(row: Row) -> Place:
+    return Place(row.source, row.ordinal, row.start_line, row.end_line, max(_later(row), default=None))
+
+
+def _later(row: Row) -> list[str]:
+    """The dates after its own on which it stood unchanged, in order."""
+    dates = {date for path in row.holders if (date := own_date(path))}
+    return sorted(dates - {own_date(row.source)})
 
 
 def content_hash(text: str) -> str:

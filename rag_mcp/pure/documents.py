@@ -2,7 +2,7 @@
 
 Each chunk belongs to one section, the span under one heading; its text is the exact slice of the decoded file. The
 title of a document is its front matter's, else its first H1, else its file name; the file name never enters what is
-embedded, so that a renamed file costs no embedding.
+embedded, so that a renamed file costs no embedding; the date in it is taken out of what is (`crumbs`).
 """
 
 from bisect import bisect_right
@@ -16,6 +16,7 @@ from returns.result import Failure
 from rag_mcp.pure.blocks import LINE_END, Heading, Outline, line_starts, outline
 from rag_mcp.pure.chunking import SPECIAL_TOKENS, Window, cut
 from rag_mcp.pure.classify import doc_class
+from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.decoding import Decoded, decoded
 from rag_mcp.pure.frontmatter import FrontMatter, split
 from rag_mcp.pure.identity import RunIdentity
@@ -41,7 +42,8 @@ def _document(path: str, found: Decoded, size: int, digest: str, run: RunIdentit
     shape = outline(text, front.body)
     title = named_title(front)
     named = (heading.text for heading in shape.headings if heading.level == 1 and heading.text)
-    chunks, warnings = cut(text, shape, list(sections(text, shape, front, title)), window(run, measure), measure)
+    spans = list(sections(text, shape, front, title))
+    chunks, warnings = cut(text, shape, spans, window(run, measure), measure, own_date(path))
     return Document(
         path=path,
         digest=digest,

@@ -59,6 +59,13 @@ def index_finding(fault: str | None) -> tuple[Finding, ...]:
     return () if fault is None else (Finding(Severity.ERROR, "vector index", fault, REPAIR),)
 
 
+def snapshots_finding(fault: str | None) -> tuple[Finding, ...]:
+    """What repeats what in dated series, against the rows."""
+    return (
+        () if fault is None else (Finding(Severity.ERROR, "repeats in dated series", fault, f"{REPAIR}, or {INGEST}"),)
+    )
+
+
 def corpus_findings(look: Listing, belief: Belief) -> Iterator[Finding]:
     """The corpus against the record, one line for each kind of drift, naming the first file."""
     seen = {s.path: s.digest for s in look.sightings}

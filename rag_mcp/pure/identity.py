@@ -3,6 +3,7 @@
     embedder          every content key is embedded anew, and a new index is built beside the old one
     reader, chunker   files are cut again; equal keys keep their vectors
     metadata          rows are rewritten; nothing is embedded
+    snapshot dedupe   what repeats what in dated series is told anew; no row is written, nothing is embedded
 
 Each stored file carries the digests of its own recipe and labels, so a run that was killed half-way
 through such a change leaves files that say for themselves what is still to do.
@@ -16,7 +17,7 @@ from functools import cached_property
 from attrs import asdict, field, frozen
 
 READER_VERSION = 2
-CHUNKER_VERSION = 2
+CHUNKER_VERSION = 3
 CURRENT_METADATA_VERSION = 1
 
 
@@ -76,6 +77,7 @@ class RunIdentity:
     embedder: EmbedderIdentity
     chunking: Chunking = Chunking()
     labelling: Labelling = Labelling()
+    dedupe_snapshots: bool = True
     reader_version: int = READER_VERSION
     chunker_version: int = CHUNKER_VERSION
     metadata_version: int = CURRENT_METADATA_VERSION

@@ -83,6 +83,29 @@ class IndexSeen:
 
 
 @frozen
+class Rule:
+    """By what repeats in dated series are told (`snapshots`): whether at all, and which files could not be read.
+
+    Each of the latter breaks its series.
+    """
+
+    dedupe: bool = True
+    broken: frozenset[str] = frozenset()
+
+
+@frozen
+class Grouped:
+    """What the record says of its repeats: by which rule they were told, and from what (`snapshots.mark`).
+
+    `sound`: there is as much of them as was put in.
+    """
+
+    rule: Rule = Rule()
+    mark: str = ""
+    sound: bool = True
+
+
+@frozen
 class Belief:
     """All that planning may know of a store. The default is an empty store.
 
@@ -97,4 +120,5 @@ class Belief:
     rows: Mapping[str, RowsSeen] = field(factory=dict)
     vectorless: frozenset[str] = frozenset()
     keywords_sound: bool = True
+    grouped: Grouped = Grouped()
     index: IndexSeen = IndexSeen()

@@ -101,7 +101,7 @@ def plan_ingest(
         generation=belief.generation,
         embedder=run.embedder.name,
         dim=run.embedder.dim,
-        run=digest_of(run.embedder.fingerprint, run.recipe, run.labels),
+        run=digest_of(run.embedder.fingerprint, run.recipe, run.labels, run.dedupe_snapshots),
         files=files,
         excluded=look.excluded,
         gaps=tuple((gap.path, gap.why) for gap in look.gaps),

@@ -81,6 +81,15 @@ class FilePlan:
 
 
 @frozen
+class Regroup:
+    """Repeats in dated series, told anew: how many passages collapse and how many come back, and why."""
+
+    why: str
+    collapsed: int
+    restored: int
+
+
+@frozen
 class Plan:
     """What a run would do. Equal inputs give equal plans.
 
@@ -103,12 +112,13 @@ class Plan:
     refill_keywords: bool = False
     refusal: PruneRefused | None = None
     full: bool = False
+    regroup: Regroup | None = None
 
     @property
     def quiet(self) -> bool:
         """True when applying it would write nothing."""
         idle = all(isinstance(file.action, Keep | Hold) and not embeds(file) for file in self.files)
-        return idle and self.rebuild is None and not self.notes and not self.refill_keywords
+        return idle and self.rebuild is None and not (self.notes or self.refill_keywords or self.regroup)
 
 
 @frozen
@@ -119,6 +129,7 @@ class SavedPlan:
     collection: str
     excludes: tuple[str, ...]
     allow_prune: int | None
+    dedupe_snapshots: bool
     plan: Plan
 
 

@@ -10,24 +10,34 @@ from attrs import frozen
 from returns.result import Failure, Result, Success
 
 from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
+from rag_mcp.pure.dates import real_date
 from rag_mcp.pure.errors import MAX_QUERY, InvalidDocClass, InvalidQuery
 from rag_mcp.pure.fusion import MODES, Mode
+from rag_mcp.pure.snapshots import View
 
 DEFAULT_K = 5
 MAX_K = 20
+SHOWN = 40
 
 
 @frozen
 class Query:
     """A question in bounds: `text` is not blank, 1 <= k <= 20, `doc_class` None means every class.
 
-    `mode` says which list answers: by meaning ("semantic"), by words ("keyword"), or both ("hybrid").
+    `mode` says which list answers: by meaning ("semantic"), by words ("keyword"), or both ("hybrid"). `as_of`, a date:
+    of each dated series its newest snapshot of that day or before answers, and no other.
     """
 
     text: str
     k: int = DEFAULT_K
     doc_class: str | None = None
     mode: Mode = "hybrid"
+    as_of: str | None = None
+
+    @property
+    def view(self) -> View:
+        """The rows that may answer."""
+        return View(self.doc_class, self.as_of)
 
 
 def clamp_k(value: object) -> int:
@@ -45,7 +55,11 @@ def clamp_k(value: object) -> int:
 
 
 def parse_query(
-    text: object, k: object = DEFAULT_K, doc_class: object = None, mode: object = "hybrid"
+    text: object,
+    k: object = DEFAULT_K,
+    doc_class: object = None,
+    mode: object = "hybrid",
+    as_of: object = None,
 ) -> Result[Query, InvalidQuery | InvalidDocClass]:
     """The question, or why it is refused. A bad text is reported before a bad class."""
     if not isinstance(text, str) or not text.strip():
@@ -57,7 +71,9 @@ def parse_query(
     if doc_class is not None and not (isinstance(doc_class, str) and doc_class in ALLOWED_DOC_CLASSES):
         allowed = ", ".join(f'"{name}"' for name in ALLOWED_DOC_CLASSES)
         return Failure(InvalidDocClass(f"doc_class must be one of {allowed}, or be left out"))
+    if as_of is not None and not (isinstance(as_of, str) and real_date(as_of)):
+        return Failure(InvalidQuery(f"as_of must be a date, such as 2026-01-31; {str(as_of)[:SHOWN]!r} is none"))
     for known in MODES:
         if mode == known:
-            return Success(Query(text, clamp_k(k), doc_class, known))
+            return Success(Query(text, clamp_k(k), doc_class, known, as_of))
     return Failure(InvalidQuery(f"mode must be one of {', '.join(MODES)}"))

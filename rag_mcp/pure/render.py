@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from rag_mcp.pure.dates import runs
 from rag_mcp.pure.paths import printable
-from rag_mcp.pure.plans import FilePlan, Hold, Plan, Prune, Reason, Write, embeds
+from rag_mcp.pure.plans import FilePlan, Hold, Plan, Prune, Reason, Regroup, Write, embeds
 from rag_mcp.pure.summary import Report
 
 if TYPE_CHECKING:  # who shows one of these has made it; who does not need not load it
+    from rag_mcp.pure.changes import Version
     from rag_mcp.pure.citations import Answer, Hit
     from rag_mcp.pure.coverage import Uncovered
     from rag_mcp.pure.findings import Finding
@@ -62,6 +64,8 @@ def plan_lines(plan: Plan, *, name: str | None = None, applied: bool = False) ->
         yield _columns("* the index is rebuilt", f"{printable(plan.rebuild)}; from the cache, without embedding twice")
     if plan.refill_keywords:
         yield "  * the keyword index is filled again"
+    if plan.regroup:
+        yield _regrouped(plan.regroup)
     if unchanged := sum(1 for file in plan.files if file.reason is Reason.UNCHANGED):
         yield f"  = {unchanged} unchanged"
     yield from left_out_lines([(excluded.path, excluded.why) for excluded in plan.excluded])
@@ -71,6 +75,16 @@ def plan_lines(plan: Plan, *, name: str | None = None, applied: bool = False) ->
         yield f"  refused: {plan.refusal.message}"
     if not applied:
         yield "nothing to do" if plan.quiet else "nothing has been written; run without --plan to apply"
+
+
+def _regrouped(regroup: Regroup) -> str:
+    counts = ((regroup.collapsed, "to collapse"), (regroup.restored, "to bring back"))
+    work = [(number, f"{_plural(number, 'repeat')} {what}") for number, what in counts if number]
+    first, *others = work or [(0, "repeats that changed")]
+    more = "".join(f", {number} {what}" for number, what in others)
+    return _columns(
+        "* in dated series", f"{first[1]}{more} ({printable(regroup.why)}), nothing to embed", number=first[0]
+    )
 
 
 def _reason_lines(reason: Reason, files: Sequence[FilePlan]) -> Iterator[str]:
@@ -129,6 +143,8 @@ def report_lines(report: Report) -> Iterator[str]:
         f"  {report.texts_embedded} texts embedded, {report.texts_reused} reused;"
         f" {report.chunks_added} rows added, {report.chunks_deleted} removed, {report.rows_rewritten} rewritten"
     )
+    if report.chunks_deduped:
+        yield f"  {report.chunks_deduped} more repeat the snapshot before them in a dated series, and are not shown"
     if report.rebuilt:
         yield f"  the index was rebuilt: {printable(report.rebuilt)}"
     yield from left_out_lines([(path.path, path.reason) for path in report.excluded])
@@ -150,8 +166,10 @@ def report_line(report: Report) -> str:
     )
 
 
-def answer_lines(answer: "Answer", *, explain: bool = False) -> Iterator[str]:
-    """Numbered passages with their citations; with `explain`, why each ranks where it does."""
+def answer_lines(
+    answer: "Answer", *, explain: bool = False, changes: "Sequence[Sequence[Version]]" = ()
+) -> Iterator[str]:
+    """Numbered passages with their citations; with `explain`, why each ranks where it does; the `changes` of each."""
     if not answer.results:
         yield "nothing was found"
     elif answer.nothing_close:
@@ -160,6 +178,7 @@ def answer_lines(answer: "Answer", *, explain: bool = False) -> Iterator[str]:
         yield from _hit_lines(number, hit)
         if explain and hit.trace:
             yield f"     why: {_why(hit.trace)}"
+        yield from change_lines(changes[number - 1] if changes else ())
         yield ""
     if answer.dropped_out_of_scope:
         yield f"{answer.dropped_out_of_scope} passages lie outside the corpus and are not shown"
@@ -178,8 +197,28 @@ def _hit_lines(number: int, hit: "Hit") -> Iterator[str]:
         more = f" and {len(cited.also_in) - NAMED} more" if len(cited.also_in) > NAMED else ""
         places = ", ".join(place(p.source, p.start_line, p.end_line) for p in cited.also_in[:NAMED])
         yield f"     also in {places}{more}"
+    if cited.snapshots_covered and cited.snapshots_covered > 1:
+        dates = cited.also_unchanged_on or cited.snapshot_date or ""
+        brief = dates if ".." in dates else runs(dates.split(","))
+        yield f"     unchanged on {brief} ({cited.snapshots_covered} snapshots)"
     if hit.signals:
         yield f"     take care: {', '.join(hit.signals)}"
+
+
+def change_lines(changes: "Sequence[Version]") -> Iterator[str]:
+    """When a block changed over its dated series, and from what to what."""
+    from rag_mcp.pure.changes import difference
+
+    before: str | None = None
+    for number, version in enumerate(changes):
+        lines = difference(before, version.text) if number and version.text is not None and before is not None else []
+        what = (
+            "first said" if not number else "gone" if version.text is None else "back" if before is None else "changed"
+        )
+        span = version.first if version.first == version.last else f"{version.first} to {version.last}"
+        yield f"     {what} {span} ({version.snapshots} {_plural(version.snapshots, 'snapshot')})"
+        yield from (f"       {printable(line)}" for line in lines)
+        before = version.text
 
 
 def _why(trace: "Trace") -> str:
@@ -223,6 +262,8 @@ def stats_lines(stats: "Stats") -> Iterator[str]:
     yield f"embedder    {printable(stats.embedder or 'none yet')}" + (f" ({stats.dim})" if stats.dim else "")
     classes = ", ".join(f"{count} {printable(name)}" for name, count in sorted(stats.classes.items()))
     yield f"holds       {stats.files} files, {stats.passages} passages ({classes or 'none'})"
+    if stats.repeats:
+        yield f"            {stats.repeats} more passages repeat one of these in a dated series, and are not shown"
     vectors = f"{stats.vectors} distinct vectors, {stats.cached_vectors} cached"
     yield f"            {stats.distinct_texts} distinct texts, {vectors}"
 

@@ -7,7 +7,10 @@ from attrs import field, frozen
 
 @frozen
 class Stats:
-    """Counts of one store; sizes in bytes; `finished` is the time of the last commit (ISO 8601, UTC)."""
+    """Counts of one store; sizes in bytes; `finished` is the time of the last commit (ISO 8601, UTC).
+
+    `repeats` are stored rows of dated series that are not shown; they are not among the `passages`.
+    """
 
     store: str
     corpus: str | None
@@ -18,6 +21,7 @@ class Stats:
     dim: int | None
     files: int
     passages: int
+    repeats: int
     distinct_texts: int
     vectors: int
     cached_vectors: int

@@ -22,7 +22,8 @@ class Report:
     """What an ingest did. Counts of files and chunks; `texts_embedded` counts calls of the embedder by text.
 
     `chunks_added` and `chunks_deleted` count rows that appeared and disappeared by place and content;
-    `store_count` is the number of rows afterwards; `generation` the number of the commit that is now current.
+    `chunks_deduped` is how many stored rows repeat another snapshot and are not shown, `store_count` how many are;
+    `generation` is the number of the commit that is now current.
     """
 
     files_seen: int
@@ -60,6 +61,7 @@ class Work:
     rows_rewritten: int = 0
     texts_embedded: int = 0
     store_count: int = 0
+    deduped: int = 0
     generation: int = 0
 
 
@@ -86,7 +88,7 @@ def report(plan: Plan, work: Work) -> Report:
         files_moved=sum(1 for file in plan.files if file.reason is Reason.MOVED),
         chunks_added=work.chunks_added,
         chunks_deleted=work.chunks_deleted,
-        chunks_deduped=0,
+        chunks_deduped=work.deduped,
         texts_embedded=work.texts_embedded,
         texts_reused=reused(plan.files),
         rows_rewritten=work.rows_rewritten,

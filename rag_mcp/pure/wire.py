@@ -5,15 +5,18 @@ from typing import Any
 
 from attrs import asdict
 
-from rag_mcp.pure.citations import Answer, Hit
+from rag_mcp.pure.changes import Version
+from rag_mcp.pure.citations import Answer, Citation, Hit, Place
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.errors import Failure
 from rag_mcp.pure.findings import Finding
 from rag_mcp.pure.statistics import Stats
 
+SERIES_KEYS = frozenset({"snapshot_date", "also_unchanged_on", "snapshots_covered", "unchanged_until"})
 
-def answer_shape(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
-    """A successful search; with `explain` each hit says why it ranks where it does."""
+
+def answer_shape(answer: Answer, *, explain: bool = False, changes: Sequence[Sequence[Version]] = ()) -> dict[str, Any]:
+    """A successful search; with `explain` each hit says why it ranks where it does; `changes` are those of each hit."""
     shape: dict[str, Any] = {
         "ok": True,
         "query": answer.query,
@@ -26,20 +29,27 @@ def answer_shape(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
     }
     if answer.degraded:
         shape["degraded"] = answer.degraded
+    for hit, versions in zip(shape["results"], changes, strict=False):
+        hit["changes"] = [asdict(version) for version in versions]
     return shape
 
 
 def hit_shape(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
     """One passage."""
-    citation = asdict(hit.citation, recurse=True)
+    citation = _present(hit.citation)
     citation["heading_path"] = list(hit.citation.heading_path)
-    citation["also_in"] = [asdict(place) for place in hit.citation.also_in]
+    citation["also_in"] = [_present(place) for place in hit.citation.also_in]
     shape: dict[str, Any] = {"text": hit.text, "citation": citation, "score": hit.score}
     if hit.signals:
         shape["signals"] = list(hit.signals)
     if explain and hit.trace:
         shape["explain"] = asdict(hit.trace)
     return shape
+
+
+def _present(cited: Citation | Place) -> dict[str, Any]:
+    """A citation, or another place, without the keys of dated series where it stands in none."""
+    return {key: value for key, value in asdict(cited).items() if value is not None or key not in SERIES_KEYS}
 
 
 def refusal_shape(failure: Failure, k: int | None = None) -> dict[str, Any]:

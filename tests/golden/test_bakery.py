@@ -86,7 +86,7 @@ def test_a_rebuild_moves_nothing(store: Path, sound: golden.Run, tmp_path: Path,
 def test_embedding_without_the_headings_above_is_seen(
     sound: golden.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunking, "embedded_text", lambda chunk: chunk.text)
+    monkeypatch.setattr(chunking, "embedded_text", lambda chunk, own_date=None: chunk.text)
     found = golden.compare(sound, answered(tmp_path / "store"))
     assert found.worse
     assert found.changes == ()

@@ -12,7 +12,7 @@ from returns.result import Failure, Success
 
 from rag_mcp.pure.codec import PLAN_VERSION, dumps, plan_from_json, plan_to_json
 from rag_mcp.pure.errors import BadPlan, PruneRefused
-from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, SavedPlan, Write
+from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Regroup, SavedPlan, Write
 from rag_mcp.pure.values import Excluded
 
 texts = st.text(st.characters(), max_size=8)
@@ -45,14 +45,16 @@ plans = st.builds(
     st.booleans(),
     st.none() | st.builds(PruneRefused, counts, counts, counts),
     st.booleans(),
+    st.none() | st.builds(Regroup, texts, counts, counts),
 )
-saved_plans = st.builds(SavedPlan, texts, texts, keys, st.none() | counts, plans)
+saved_plans = st.builds(SavedPlan, texts, texts, keys, st.none() | counts, st.booleans(), plans)
 
 SAVED = SavedPlan(
     store="/store",
     collection="knowledge",
     excludes=("drafts/*",),
     allow_prune=None,
+    dedupe_snapshots=True,
     plan=Plan(
         root="/corpus",
         generation=3,
@@ -78,7 +80,7 @@ def test_a_saved_plan_reads_back_equal(saved: SavedPlan) -> None:
 
 @given(damaged())
 def test_a_plan_of_a_damaged_world_reads_back_equal(pair: tuple[World, World]) -> None:
-    saved = SavedPlan("/store", "knowledge", (), None, pair[1].plan())
+    saved = SavedPlan("/store", "knowledge", (), None, True, pair[1].plan())
     assert plan_from_json(plan_to_json(saved)) == Success(saved)
 
 

@@ -10,7 +10,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,14 @@ from hypothesis.stateful import (
 from properties.fakes import BlindSpots, Counting, FolderIndex, Plug, PulledPlug
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
+from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.adapters.wiring import Parts
 from rag_mcp.effects import apply, embed
+from rag_mcp.effects.snapshots import regroup_fault
 from rag_mcp.index import ALL, Index
 from rag_mcp.pure.chunking import embedded_text
+from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
 from rag_mcp.pure.plans import Hold, embeds
@@ -44,7 +47,8 @@ from rag_mcp.pure.values import Chunk
 from rag_mcp.pure.vectors import rid
 
 PATHS = ("a.md", "b.md", "notes/a.md", "notes/b.md", "notes/deep/c.md", "context/handoff.md")
-FOLDERS = ("notes", "notes/deep", "context")
+DATED = tuple(f"log/pump-2031-04-0{day}.md" for day in (1, 2, 3, 5))
+FOLDERS = ("notes", "notes/deep", "context", "log")
 POOL = (
     "The tide turns twice a day.",
     "The pump is serviced in spring.",
@@ -63,7 +67,13 @@ notes = st.builds(
     st.lists(st.tuples(st.booleans(), st.sampled_from(POOL)), max_size=5),
 )
 contents = st.one_of(notes, notes, notes, st.just(UNDECODABLE))
-paths = st.sampled_from(PATHS)
+paths = st.sampled_from(PATHS + DATED)
+days = st.lists(st.lists(st.sampled_from(POOL[:3]), max_size=3), min_size=len(DATED), max_size=len(DATED))
+
+
+def daily(path: str, said: Sequence[str]) -> bytes:
+    """A file of a series: its own date in its heading, and what was said, each under a heading of its own."""
+    return "\n\n".join([f"# Day {path[-13:-3]}", *(f"## {part[:8]}\n\n{part}" for part in said)]).encode()
 
 
 @frozen
@@ -95,12 +105,16 @@ class Stored:
     entries: dict[str, tuple[Any, ...]]
     strays: int
     """Words in the keyword index that belong to no row."""
+    repeats: dict[tuple[str, int], tuple[str, int]] = field(factory=dict)
+    snapshots: frozenset[str] = frozenset()
 
     def without(self, held: set[str]) -> "Stored":
         return Stored(
             {path: rows for path, rows in self.rows.items() if path not in held},
             {path: entry for path, entry in self.entries.items() if path not in held},
             self.strays,
+            {place: first for place, first in self.repeats.items() if place[0] not in held},
+            self.snapshots - held,
         )
 
 
@@ -127,7 +141,10 @@ def stored(store: Path) -> Stored:
             told = tuple(sorted(words.pop(row["id"], [])))
             rows.setdefault(row["path"], []).append(Row(chunk, row["doc_class"], vector, told))
         entries = {row["path"]: tuple(row) for row in db.execute("select * from files")}
-    return Stored({path: tuple(found) for path, found in rows.items()}, entries, len(words))
+        repeats = {(row[0], row[1]): (row[2], row[3]) for row in db.execute("select * from repeats")}
+        snapshots = frozenset(path for (path,) in db.execute("select path from snapshots"))
+    made = {path: tuple(found) for path, found in rows.items()}
+    return Stored(made, entries, len(words), repeats, snapshots)
 
 
 def fingerprint(store: Path) -> dict[str, str]:
@@ -207,6 +224,11 @@ class History(RuleBasedStateMachine):
     def write(self, path: str, data: bytes) -> None:
         self.put(path, data)
 
+    @rule(said=days)
+    def write_a_series(self, said: list[list[str]]) -> None:
+        for path, parts in zip(DATED, said, strict=True):
+            self.put(path, daily(path, parts))
+
     @rule(data=st.data(), part=st.sampled_from(POOL), at=st.integers(0, 4))
     def edit(self, data: st.DataObject, part: str, at: int) -> None:
         if files := self.files():
@@ -271,6 +293,10 @@ class History(RuleBasedStateMachine):
     def recut(self, budget: int | None, version: int) -> None:
         self.run_settings |= {"chunking": Chunking(budget), "chunker_version": version}
 
+    @rule(on=st.booleans())
+    def dedupe(self, on: bool) -> None:
+        self.run_settings |= {"dedupe_snapshots": on}
+
     @rule(name=st.sampled_from(("hash-a", "hash-b")))
     def change_embedder(self, name: str) -> None:
         self.embedder = name
@@ -303,7 +329,9 @@ class History(RuleBasedStateMachine):
 
     @precondition(has_record)
     @rule(
-        how=st.sampled_from(("row", "file", "vector", "content", "entry", "digest", "mark", "a few of all")),
+        how=st.sampled_from(
+            ("row", "file", "vector", "content", "entry", "digest", "mark", "repeat", "told", "a few of all")
+        ),
         at=st.integers(0, 9),
     )
     def lose_from_the_record(self, how: str, at: int) -> None:
@@ -319,6 +347,10 @@ class History(RuleBasedStateMachine):
                 db.execute(f"delete from contents where key in (select key from contents order by key {one})")
             if how in ("entry", "a few of all"):
                 db.execute(f"delete from files where path in (select path from files order by path {one})")
+            if how in ("repeat", "a few of all"):
+                db.execute(f"delete from repeats where path in (select path from repeats order by path {one})")
+            if how == "told":
+                db.execute("delete from grouped")
             if how == "mark":
                 db.execute(f"update rows set mark = mark + 1 where id in (select id from rows order by id {one})")
             if how == "digest":
@@ -450,6 +482,8 @@ class History(RuleBasedStateMachine):
             assert index.content(pointer[0]) == {name: vectors[name].hex() for name in names}
         else:
             assert not names
+        with SqliteReader(self.store).snapshot() as snapshot:
+            assert regroup_fault(snapshot) is None
 
     @precondition(lambda self: not self.broken())
     @rule()
@@ -524,7 +558,7 @@ class History(RuleBasedStateMachine):
             assert [(row.chunk, row.doc_class) for row in now] == [(row.chunk, row.doc_class) for row in was]
             assert after.entries.get(path) == before.entries.get(path)
             for row in now:
-                assert row.vector == embedder.embed_query(embedded_text(row.chunk)).hex()
+                assert row.vector == embedder.embed_query(embedded_text(row.chunk, own_date(path))).hex()
                 assert row.words or not row.chunk.text.strip("#- \n")
 
     def nothing_was_embedded_twice(self) -> None:
@@ -561,6 +595,26 @@ def crashes_everywhere(history: History, before: Callable[[], None], after: Call
         history.crash_at(at)
         after()
         history.settle()
+
+
+SAME = (POOL[:2], POOL[:2], POOL[:3], POOL[:2])
+
+
+def write_days(history: History, *said: Sequence[str]) -> None:
+    """The first files of the series, by what each says."""
+    for path, parts in zip(DATED, said, strict=False):
+        history.put(path, daily(path, parts))
+
+
+def a_series_that_changes_while_runs_die(history: History) -> None:
+    """Each time every day says something new, in more texts than one segment takes."""
+    write_days(history, *SAME)
+    history.settle()
+    for at in range(1, 30):
+        for path in DATED:
+            history.put(path, daily(path, [f"Round {at}.", f"Round {at} of {path}.", f"Turn {at} of {path}."]))
+        history.crash_at(at)
+    history.settle()
 
 
 STORIES: dict[str, Callable[[History], object]] = {
@@ -646,6 +700,63 @@ STORIES: dict[str, Callable[[History], object]] = {
         h.ingest_while(lambda: (h.root / A).write_bytes(SHARED)),
         h.put(A, LONG),
     ),
+    "a series is written and a day more": lambda h: (
+        write_days(h, *SAME[:3]),
+        h.settle(),
+        h.put(DATED[3], daily(DATED[3], POOL[:2])),
+    ),
+    "a day in the middle of a series changes, and back": lambda h: (
+        write_days(h, *SAME),
+        h.settle(),
+        h.put(DATED[1], daily(DATED[1], POOL[1:2])),
+        h.settle(),
+        h.undo(),
+    ),
+    "a day in the middle of a series cannot be read, and can": lambda h: (
+        write_days(h, *SAME),
+        h.settle(),
+        h.blind_or_show_file(path=DATED[1]),
+        h.settle(),
+        h.blind_or_show_file(path=DATED[1]),
+    ),
+    "a day that was never read breaks a series": lambda h: (
+        h.blind_or_show_file(path=DATED[1]),
+        write_days(h, *SAME),
+        h.settle(),
+        h.put(DATED[1], None),
+    ),
+    "a series becomes too short": lambda h: (
+        write_days(h, *SAME[:3]),
+        h.settle(),
+        h.put(DATED[0], None),
+    ),
+    "a series cannot be seen": lambda h: (
+        write_days(h, *SAME),
+        h.settle(),
+        h.blind_or_show_folder(folder="log"),
+    ),
+    "dedupe is turned off and on": lambda h: (
+        write_days(h, *SAME),
+        h.settle(),
+        h.dedupe(on=False),
+        h.settle(),
+        h.dedupe(on=True),
+    ),
+    "dedupe is turned off and every run dies": lambda h: (
+        write_days(h, *SAME),
+        crashes_everywhere(h, lambda: h.dedupe(on=False), lambda: h.dedupe(on=True)),
+    ),
+    "what repeats what is lost": lambda h: (
+        write_days(h, *SAME),
+        h.settle(),
+        h.lose_from_the_record(how="repeat", at=0),
+        h.settle(),
+        h.lose_from_the_record(how="told", at=0),
+    ),
+    "a series is written in steps that die": lambda h: crashes_everywhere(
+        h, lambda: write_days(h, *SAME), lambda: h.put(DATED[0], None)
+    ),
+    "a series changes in steps that die": a_series_that_changes_while_runs_die,
     "the corpus moves": lambda h: h.move_corpus(),
     "all is done again": lambda h: h.do_it_all_again(),
 }

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties.worlds import World, damaged
 
+from rag_mcp.pure.changes import Version
 from rag_mcp.pure.citations import Answer, Citation, Hit, Place
 from rag_mcp.pure.errors import PruneRefused
 from rag_mcp.pure.findings import Finding, Severity
-from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write
+from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Regroup, Write
 from rag_mcp.pure.render import answer_lines, finding_lines, plan_lines, report_line, report_lines, stats_lines
 from rag_mcp.pure.statistics import Stats
 from rag_mcp.pure.summary import Work, report
@@ -103,6 +104,8 @@ plans = st.builds(
     one,
     st.booleans(),
     st.none() | st.builds(PruneRefused, st.just(1), st.just(2), st.just(0)),
+    st.booleans(),
+    st.none() | st.builds(Regroup, texts, st.integers(0, 2), st.integers(0, 2)),
 )
 
 
@@ -115,20 +118,28 @@ def test_nothing_in_a_plan_or_report_is_obeyed_by_a_terminal(plan: Plan, name: s
 citations = st.builds(
     Citation, texts, texts, st.just(0), one, st.just(1), st.just(2), texts, st.booleans(),
     st.lists(st.builds(Place, texts, st.just(0), st.just(1), st.just(1)), max_size=5).map(tuple),
+    st.none() | st.just("2026-01-01"), st.none() | st.just("2026-01-02,2026-01-03"), st.none() | st.integers(1, 3),
 )  # fmt: skip
+versions = st.builds(Version, texts, st.just("2026-01-01"), st.just("2026-01-02"), st.just(2), st.none() | texts)
 
 
-@given(st.lists(st.builds(Hit, texts, citations, st.just(0.5)), max_size=2).map(tuple), st.none() | texts)
-def test_nothing_in_an_answer_is_obeyed_by_a_terminal(hits: tuple[Hit, ...], degraded: str | None) -> None:
+@given(
+    st.lists(st.builds(Hit, texts, citations, st.just(0.5)), max_size=2).map(tuple),
+    st.none() | texts,
+    st.lists(versions, max_size=3),
+)
+def test_nothing_in_an_answer_is_obeyed_by_a_terminal(
+    hits: tuple[Hit, ...], degraded: str | None, changes: list[Version]
+) -> None:
     answer = Answer("q", 5, hits, 1, degraded)
-    lines = list(answer_lines(answer))
+    lines = list(answer_lines(answer, changes=[changes for _ in hits]))
     assert obeyed(lines) == []
     assert sum(1 for line in lines if line[:1].isdigit() and ". " in line[:4]) >= len(hits)
 
 
 @given(texts, texts, texts)
 def test_nothing_in_findings_or_counts_is_obeyed_by_a_terminal(a: str, b: str, c: str) -> None:
-    stats = Stats(a, b, c, 1, a, b, 4, 1, 1, 1, 1, 1, 1, {c: 1})
+    stats = Stats(a, b, c, 1, a, b, 4, 1, 1, 1, 1, 1, 1, 1, {c: 1})
     assert obeyed([*finding_lines([Finding(Severity.ERROR, a, b, c)]), *stats_lines(stats)]) == []
 
 

@@ -5,22 +5,26 @@ in memory (`settle_down`), and then files, store or run identity are changed by 
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 from attrs import define, evolve, field, frozen
 from hypothesis import strategies as st
 
+from rag_mcp.effects.snapshots import regroup
 from rag_mcp.pure.identity import Chunking, EmbedderIdentity, Labelling, RunIdentity
-from rag_mcp.pure.manifest import Belief, Entry, IndexSeen, RowsSeen, entry_of, row_mark
+from rag_mcp.pure.manifest import NO_ROWS, Belief, Entry, Grouped, IndexSeen, RowsSeen, entry_of, row_mark
 from rag_mcp.pure.planning import Cached, Settled, plan_ingest, plan_reads, plan_rows, segments, settle
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reembed, Write, embeds
 from rag_mcp.pure.pruning import Limits
+from rag_mcp.pure.regrouping import inquiry, regrouped, rule_of
+from rag_mcp.pure.snapshots import Place, Same, sameness
 from rag_mcp.pure.values import Chunk, Document, Excluded, Gap, Listing, Prepared, Sighting, Unreadable
 
 ROOT = "/corpus"
 ANY = Limits(allow=2**62)
 PATHS = ("a.md", "b.md", "notes/a.md", "notes/b.md", "notes/deep/c.md", "context/handoff.md", "ä b.md", "x\udcff.md")
+DATED = tuple(f"notes/log-2026-01-0{day}.md" for day in (1, 2, 3, 5))
 FOLDERS = ("notes", "notes/deep", "context")
 PARAGRAPHS = ("the tide", "the pump", "the harbour", "the key", "the lamp", "")
 
@@ -73,11 +77,12 @@ def document(path: str, content: Content, run: RunIdentity) -> Document:
 
 @frozen
 class StoredRow:
-    """A row as the model stores it: its content key, its mark, and which embedder's vector it names."""
+    """A row as the model stores it: content key, mark, whose vector it names, and what its repeats share with it."""
 
     key: str
     mark: int
     fingerprint: str
+    same: Same
 
     @property
     def rid(self) -> tuple[str, str]:
@@ -98,9 +103,25 @@ class Store:
     index: frozenset[tuple[str, str]] = frozenset()
     index_state: str = "sound"
     slots: int = 0
+    repeats: dict[Place, Place] = field(factory=dict)
+    told: Grouped = field(factory=Grouped)
 
     def copy(self) -> "Store":
         return evolve(self, entries=dict(self.entries), rows=dict(self.rows), vectors=set(self.vectors))
+
+    def evidence(self) -> dict[str, RowsSeen]:
+        seen = {p: RowsSeen(len(rows), sum(row.mark for row in rows)) for p, rows in self.rows.items() if rows}
+        return dict.fromkeys(self.entries, NO_ROWS) | seen
+
+    def grouped(self) -> Grouped:
+        return self.told
+
+    def passages(self, paths: Sequence[str]) -> dict[str, Sequence[Same]]:
+        return {path: [row.same for row in self.rows.get(path, ())] for path in paths}
+
+    def relate(self, repeats: Mapping[Place, Place], snapshots: Sequence[str], grouped: Grouped) -> int:
+        before, self.repeats, self.told = len(self.repeats), dict(repeats), grouped
+        return before
 
     def rids(self) -> frozenset[tuple[str, str]]:
         return frozenset(row.rid for rows in self.rows.values() for row in rows)
@@ -119,6 +140,7 @@ class Store:
                 path for path, rows in self.rows.items() if any(row.rid not in self.vectors for row in rows)
             ),
             keywords_sound=self.keywords_sound,
+            grouped=self.told,
             index=IndexSeen(folder, "e" if folder else None, found, len(rids), len(self.index), self.slots),
         )
 
@@ -188,7 +210,11 @@ class World:
     def plan(self, limits: Limits = ANY, *, full: bool = False) -> Plan:
         settled = self.settled(full=full)
         prepared = self.prepared(settled)
-        return plan_ingest(self.look(), settled, self.run, prepared, self.cached(settled, prepared, full=full), limits)
+        cached = self.cached(settled, prepared, full=full)
+        plan = plan_ingest(self.look(), settled, self.run, prepared, cached, limits)
+        if asked := inquiry(plan, settled.belief, self.run, prepared):
+            return regrouped(plan, asked, settled.belief, self.store.passages(asked.stored), self.store.repeats)
+        return plan
 
     def ingested(self, limits: Limits = ANY, *, texts: int = 2) -> "World":
         """The same world after its plan was carried out."""
@@ -208,6 +234,8 @@ def carry_out(world: World, plan: Plan, *, texts: int = 2) -> None:
         for path in named:
             store.rows[path] = tuple(evolve(row, fingerprint=mine) for row in store.rows.get(path, ()))
             assert all(row.rid in store.vectors for row in store.rows[path]), f"{path} has a row without its vector"
+        store.rows = {path: rows for path, rows in store.rows.items() if rows}
+        regroup(cast(Any, store), rule_of(plan.files, world.run))
         if number == 0 and plan.refill_keywords:
             store.keywords_sound = True
         store.generation += 1
@@ -229,7 +257,13 @@ def _rewrite(world: World, file: FilePlan) -> None:
         case Write():
             made = document(file.path, world.files[file.path], run)
             store.rows[file.path] = tuple(
-                StoredRow(c.key, row_mark(file.path, c, made.doc_class), run.embedder.fingerprint) for c in made.chunks
+                StoredRow(
+                    c.key,
+                    row_mark(file.path, c, made.doc_class),
+                    run.embedder.fingerprint,
+                    sameness(file.path, c, made.doc_class),
+                )
+                for c in made.chunks
             )
             store.entries[file.path] = entry_of(made, run)
         case Prune():
@@ -240,8 +274,24 @@ def _rewrite(world: World, file: FilePlan) -> None:
 
 
 contents = st.lists(st.sampled_from(PARAGRAPHS), max_size=4).map(tuple)
-trees = st.dictionaries(st.sampled_from(PATHS), contents, min_size=1, max_size=6)
-runs = st.sampled_from((RUN, RUN, evolve(RUN, chunking=Chunking(2)), evolve(RUN, labelling=Labelling("notes/"))))
+series = st.lists(contents, min_size=len(DATED), max_size=len(DATED)).map(
+    lambda days: dict(zip(DATED, days, strict=True))
+)
+trees = st.builds(
+    lambda plain, days: plain | days,
+    st.dictionaries(st.sampled_from(PATHS), contents, min_size=1, max_size=6),
+    st.just({}) | series,
+)
+runs = st.sampled_from(
+    (
+        RUN,
+        RUN,
+        evolve(RUN, chunking=Chunking(1)),
+        evolve(RUN, chunking=Chunking(2)),
+        evolve(RUN, labelling=Labelling("notes/")),
+        evolve(RUN, dedupe_snapshots=False),
+    )
+)
 
 
 @st.composite
@@ -309,11 +359,19 @@ def lose_keywords(world: World, choose: Choose) -> None:
     world.store.keywords_sound = False
 
 
+def lose_repeats(world: World, choose: Choose) -> None:
+    store = world.store
+    if store.repeats:
+        lost = choose(st.sampled_from(sorted(store.repeats)))
+        store.repeats = {place: first for place, first in store.repeats.items() if place != lost}
+    store.told = evolve(store.told, sound=False)
+
+
 def lose_index(world: World, choose: Choose) -> None:
     world.store.index_state = choose(st.sampled_from(("missing", "foreign", "unnamed")))
 
 
-LOSSES: tuple[Damage, ...] = (lose_row, lose_rows, alter_row, lose_vector, lose_keywords, lose_index)
+LOSSES: tuple[Damage, ...] = (lose_row, lose_rows, alter_row, lose_vector, lose_keywords, lose_repeats, lose_index)
 """Evidence taken away; what the files say stands."""
 DISTRUST: tuple[Damage, ...] = (*LOSSES, lose_entry, garble_entry, miscount_entry)
 
@@ -329,12 +387,12 @@ def delete(world: World, choose: Choose) -> None:
 
 
 def add(world: World, choose: Choose) -> None:
-    world.files[choose(st.sampled_from(PATHS))] = choose(contents)
+    world.files[choose(st.sampled_from(PATHS + DATED))] = choose(contents)
 
 
 def rename(world: World, choose: Choose) -> None:
     path = _some_path(world, choose)
-    free = sorted(set(PATHS) - world.files.keys())
+    free = sorted({*PATHS, *DATED} - world.files.keys())
     if path in world.files and free:
         world.files[choose(st.sampled_from(free))] = world.files.pop(path)
 
@@ -371,12 +429,16 @@ def change_labels(world: World, choose: Choose) -> None:
     world.run = evolve(world.run, **how)
 
 
+def change_dedupe(world: World, choose: Choose) -> None:
+    world.run = evolve(world.run, dedupe_snapshots=choose(st.booleans()))
+
+
 def move_corpus(world: World, choose: Choose) -> None:
     world.root = "/elsewhere"
 
 
 EVENTS: tuple[Damage, ...] = (edit, delete, add, rename, blind_file, garble_file, blind_folder, exclude)
-SETTINGS: tuple[Damage, ...] = (change_embedder, change_cutting, change_labels, move_corpus)
+SETTINGS: tuple[Damage, ...] = (change_embedder, change_cutting, change_labels, change_dedupe, move_corpus)
 ALL: tuple[Damage, ...] = DISTRUST + EVENTS + SETTINGS
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.effects.record import RecordAudit
 from rag_mcp.pure.chunking import content_key
+from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import row_mark
 from rag_mcp.pure.vectors import check, rid
@@ -24,7 +25,8 @@ def bad_rows(db: sqlite3.Connection) -> Sequence[str]:
     bad: set[str] = set()
     for row in cursor.execute(f"select {lay.ROW_COLUMNS} from rows"):
         chunk = lay.chunk_of(row)
-        if row["mark"] != row_mark(row["path"], chunk, row["doc_class"]) or chunk.key != content_key(chunk):
+        key = content_key(chunk, own_date(row["path"]))
+        if row["mark"] != row_mark(row["path"], chunk, row["doc_class"]) or chunk.key != key:
             bad.add(row["path"])
     return sorted(bad)
 

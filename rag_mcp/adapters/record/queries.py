@@ -3,12 +3,14 @@
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
+from rag_mcp.adapters.record import repeats
 from rag_mcp.adapters.record import rows as lay
-from rag_mcp.adapters.record.schema import SCHEMA_VERSION, translated
+from rag_mcp.adapters.record.schema import WORDS_SINCE, translated
 from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
 from rag_mcp.pure.coverage import Uncovered, coverage
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, IndexSeen, RowsSeen
+from rag_mcp.pure.snapshots import Place, Same
 
 
 class PlanningReads:
@@ -46,6 +48,16 @@ class PlanningReads:
         with translated():
             return {path: tuple(key.hex() for (key,) in self._db.execute(sql, [path])) for path in paths}
 
+    def passages(self, paths: Sequence[str]) -> Mapping[str, Sequence[Same]]:
+        """What the stored rows of each path must share with their repeats, in order."""
+        with translated():
+            return repeats.read_passages(self._db, paths)
+
+    def repeats(self) -> Mapping[Place, Place]:
+        """Each repeat -> its survivor, as they were told last."""
+        with translated():
+            return repeats.read_repeats(self._db)
+
     def audit(self) -> RecordAudit:
         """Read all of the record and say what is not what it was."""
         from rag_mcp.adapters.record.audit import audit
@@ -58,12 +70,19 @@ class PlanningReads:
         """Count what is there."""
         count = "select count(*) from "
         with translated():
-            files, passages, contents, cached = (
+            files, passages, contents, cached, deduped = (
                 int(self._db.execute(sql).fetchone()[0])
-                for sql in (count + "files", count + "rows", "select count(distinct key) from rows", count + "vectors")
+                for sql in (
+                    count + "files",
+                    f"{count} rows where {repeats.SHOWN}",
+                    "select count(distinct key) from rows",
+                    count + "vectors",
+                    count + "repeats",
+                )
             )
-            classes = dict(self._db.execute("select doc_class, count(*) from rows group by doc_class").fetchall())
-        return Statistics(files, passages, contents, cached, classes)
+            sql = f"select doc_class, count(*) from rows where {repeats.SHOWN} group by doc_class"
+            classes = dict(self._db.execute(sql).fetchall())
+        return Statistics(files, passages, contents, cached, deduped, classes)
 
     def unseen(self) -> tuple[Uncovered, ...]:
         """What the last run could not have, or left out."""
@@ -102,7 +121,8 @@ def _belief(db: sqlite3.Connection) -> Belief:
         entries=lay.read_entries(db),
         rows=rows,
         vectorless=frozenset(path for (path,) in vectorless),
-        keywords_sound=version == SCHEMA_VERSION and sum(s.count for s in rows.values()) == indexed and not wordless,
+        keywords_sound=version >= WORDS_SINCE and sum(s.count for s in rows.values()) == indexed and not wordless,
+        grouped=repeats.read_grouped(db),
         index=IndexSeen(
             folder=pointer.folder if pointer else None,
             expected=pointer.evidence if pointer else None,

@@ -4,15 +4,20 @@ A connection lives as long as its snapshot. Between two of them nothing is open,
 keeps no file beside the record, no lock and no memory, and a record that was replaced is simply the one it opens.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_mcp.adapters.record import repeats as told
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads
 from rag_mcp.adapters.record.schema import connect_reader, translated
+from rag_mcp.pure.dates import own_date
+from rag_mcp.pure.snapshots import View, hidden_on, series_of
+from rag_mcp.pure.values import Chunk
 from rag_mcp.pure.words import expression
 
 if TYPE_CHECKING:
@@ -36,42 +41,72 @@ class SqliteReader:
 class SqliteSnapshot(PlanningReads):
     """One request's view. Implements `effects.record.Snapshot`."""
 
-    def passing_rids(self, doc_class: str | None) -> Sequence[str]:
-        """The distinct vectors with a row of the class (None: any), sorted."""
-        where, values = ("", []) if doc_class is None else ("and doc_class = ?", [doc_class])
+    def passing_rids(self, view: View) -> Sequence[str]:
+        """The distinct vectors with a row in view, sorted."""
+        where, values = self._in_view(view, repeats=True)  # a repeat has the vector of the row that stands for it
         sql = f"select distinct rid from rows where rid is not null {where} order by rid"
         return [rid.hex() for (rid,) in self._db.execute(sql, values)]
 
-    def keywords(self, terms: Sequence[str], n: int, doc_class: str | None, common: int) -> Mapping[str, float]:
-        """Up to n rids of the class by the words of their rows, best first: BM25, greater is better."""
-        telling = [term for term in terms if self._rows_with(term, common + 1) <= common]
-        where, values = ("", []) if doc_class is None else ("and doc_class = ?", [doc_class])
+    def keywords(self, terms: Sequence[str], n: int, view: View, common: int) -> Mapping[str, float]:
+        """Up to n rids by the words of their rows in view, best first: BM25, greater is better."""
+        (repeats,) = self._db.execute("select count(*) from repeats").fetchone()
+        telling = [term for term in terms if self._tells(term, common, repeats)]
+        where, values = self._in_view(view)
         sql = (
             "select rid, -bm25(keywords, 1, 1, 1) as score from keywords join rows on rows.id = keywords.rowid"
-            f" where keywords match ? {where} and rid is not null order by score desc, path, ordinal limit ?"
+            f" where keywords match ? and rid is not null {where} order by score desc, path, ordinal limit ?"
         )
         found: dict[str, float] = {}
         for rid, score in self._db.execute(sql, [expression(telling, terms), *values, n]):
             found.setdefault(rid.hex(), score)
         return found
 
-    def _rows_with(self, term: str, most: int) -> int:
+    def _tells(self, term: str, common: int, repeats: int) -> bool:
+        """True when at most `common` rows that are shown have the term; looked up only where it is not plain."""
         sql = "select count(*) from (select 1 from keywords where keywords match ? limit ?)"
-        return int(self._db.execute(sql, [term, most]).fetchone()[0])
+        (found,) = self._db.execute(sql, [term, common + repeats + 1]).fetchone()
+        if found <= common or found > common + repeats:
+            return bool(found <= common)
+        sql = (
+            "select count(*) from (select 1 from keywords join rows on rows.id = keywords.rowid"
+            f" where keywords match ? and {told.SHOWN} limit ?)"
+        )
+        (shown,) = self._db.execute(sql, [term, common + 1]).fetchone()
+        return bool(shown <= common)
 
-    def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
-        """The rows of the class that name these vectors, by path and ordinal."""
-        found: list[Row] = []
+    def rows(self, rids: Sequence[str], view: View) -> "Sequence[Row]":
+        """The rows in view that name these vectors, by path and ordinal."""
+        found: list[sqlite3.Row] = []
         cursor = self._db.cursor()
         cursor.row_factory = sqlite3.Row
+        where, values = self._in_view(view)
         for page in lay.pages(rids):
             sql = (
                 f"select {', '.join('rows.' + c.strip() for c in lay.ROW_COLUMNS.split(','))}, digest from rows"
-                f" left join files on files.path = rows.path where rid in ({lay.marks(len(page))})"
+                f" left join files on files.path = rows.path where rid in ({lay.marks(len(page))}) {where}"
             )
-            found.extend(map(lay.cited_row, cursor.execute(sql, [bytes.fromhex(rid) for rid in page])))
-        passing = (row for row in found if doc_class is None or row.doc_class == doc_class)
-        return sorted(passing, key=lambda row: (row.source, row.ordinal))
+            found += cursor.execute(sql, [*(bytes.fromhex(rid) for rid in page), *values])
+        holders = told.holders(self._db, [(row["path"], row["ordinal"]) for row in found], view)
+        cited = (lay.cited_row(row, holders.get((row["path"], row["ordinal"]), ())) for row in found)
+        return sorted(cited, key=lambda row: (row.source, row.ordinal))
+
+    def snapshots(self) -> Sequence[str]:
+        """The files of all dated series, by path."""
+        return told.read_snapshots(self._db)
+
+    def series(self, path: str) -> Sequence[tuple[str, Sequence[Chunk]]]:
+        """The files of the path's series in its order, each with its passages; none where it is in none."""
+        files = series_of(told.read_snapshots(self._db), least=1)
+        inside = next((some for some in files.values() if path in some), ())
+        return [(each, [chunk for _, chunk in lay.stored_chunks(self._db, each)]) for each in inside]
+
+    def _in_view(self, view: View, *, repeats: bool = False) -> tuple[str, list[str]]:
+        """A condition on rows, with its values; `repeats`: also those for which another row stands."""
+        where, values = ("", []) if view.doc_class is None else ("and rows.doc_class = ?", [view.doc_class])
+        if view.as_of is not None:
+            hidden = hidden_on(view.as_of, told.read_snapshots(self._db))
+            return f"{where} and rows.path not in (select value from json_each(?))", [*values, json.dumps([*hidden])]
+        return (where if repeats else f"{where} and {told.SHOWN}"), values
 
     def canary(self) -> tuple[str, bytes] | None:
         """What the embedder was given for the first stored passage, and the vector it gave."""
@@ -82,7 +117,7 @@ class SqliteSnapshot(PlanningReads):
         row = cursor.execute(
             "select rows.*, vector from rows join vectors on vectors.rid = rows.rid order by rows.id limit 1"
         ).fetchone()
-        return (embedded_text(lay.chunk_of(row)), row["vector"]) if row else None
+        return (embedded_text(lay.chunk_of(row), own_date(row["path"])), row["vector"]) if row else None
 
     def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:
         """(rid, vector) of these rids, or of all that rows name, by rid; unknown ones are left out."""

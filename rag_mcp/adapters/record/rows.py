@@ -75,8 +75,16 @@ def chunk_of(row: sqlite3.Row) -> Chunk:
     )
 
 
-def cited_row(row: sqlite3.Row) -> "Row":
-    """A stored row, joined with its file's digest, as a search reads it."""
+def stored_chunks(db: sqlite3.Connection, path: str) -> list[tuple[int, Chunk]]:
+    """(row id, chunk) of a path's rows, in order."""
+    cursor = db.cursor()
+    cursor.row_factory = sqlite3.Row
+    found = cursor.execute(f"select id, {ROW_COLUMNS} from rows where path = ? order by ordinal", [path])
+    return [(row["id"], chunk_of(row)) for row in found]
+
+
+def cited_row(row: sqlite3.Row, holders: tuple[str, ...] = ()) -> "Row":
+    """A stored row, joined with its file's digest, as a search reads it; `holders` as in `citations.Row`."""
     from rag_mcp.pure.citations import Row
 
     chunk = chunk_of(row)
@@ -94,6 +102,7 @@ def cited_row(row: sqlite3.Row) -> "Row":
         text=chunk.text,
         doc_class=row["doc_class"],
         digest=row["digest"] or "",
+        holders=holders,
     )
 
 

@@ -2,8 +2,10 @@
 
 WAL, one writer. `application_id` says that a file is ours, `user_version` which shape it has. Content keys and
 rids are 16-byte blobs. `keywords` keeps no text of its own (content=''): its rows are taken out by giving it
-the very words that were put in, which the rows hold. Version 1 differed in its tokenizer alone: a reader takes it
-as it is, a writer makes the table anew and the run fills it.
+the very words that were put in, which the rows hold. `repeats`, `snapshots` and `grouped` are derived from the rows.
+
+    version 1   another tokenizer: a reader takes it as it is, a writer makes `keywords` anew and the run fills it
+    version 2   nothing was told of repeats: a reader sees none, a writer makes the tables and the run fills them
 """
 
 import sqlite3
@@ -14,8 +16,10 @@ from pathlib import Path
 from rag_mcp.effects.record import RecordDamaged, RecordForeign, RecordUnavailable
 
 APPLICATION_ID = 0x7261674D
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 OLDEST = 1
+WORDS_SINCE = 2
+"""The version from which on keywords are filed as they are now."""
 FILE_NAME = "record.sqlite3"
 WAIT_SECONDS = 10.0
 
@@ -28,6 +32,18 @@ COVERAGE = """
 create table if not exists coverage(one integer primary key check (one = 1), unseen text not null) strict
 """
 """Made at need in a record that began without it; JSON, since a path need not be Unicode."""
+
+REPEATS = """
+create table {place}repeats(
+    path text not null, ordinal integer not null, first_path text not null, first_ordinal integer not null,
+    primary key (path, ordinal)) strict, without rowid;
+create index {place}repeats_first on repeats(first_path, first_ordinal);
+create table {place}snapshots(path text primary key) strict, without rowid;
+create table {place}grouped(
+    one integer primary key check (one = 1), dedupe integer not null, broken text not null, mark text not null,
+    lines integer not null) strict;
+"""
+"""`broken` is JSON, as `coverage` is."""
 
 SCHEMA = f"""
 create table pointer(
@@ -54,6 +70,7 @@ create index contents_rid on contents(rid);
 create table vectors(id integer primary key, rid blob not null unique, vector blob not null) strict;
 {KEYWORDS}
 {COVERAGE};
+{REPEATS.format(place="")}
 pragma application_id = {APPLICATION_ID};
 pragma user_version = {SCHEMA_VERSION};
 """
@@ -82,8 +99,7 @@ def connect_writer(folder: Path) -> sqlite3.Connection:
         try:
             if fresh:
                 _create(connection)
-            if _check(connection) < SCHEMA_VERSION:
-                _renew(connection)
+            _renew(connection, _check(connection))
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = full")
         except BaseException:
@@ -112,8 +128,10 @@ def _open_reader(path: Path, how: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{how}"
     connection = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     try:
+        if _check(connection) < SCHEMA_VERSION:
+            connection.execute("pragma temp_store = memory")
+            connection.executescript(REPEATS.format(place="temp."))
         connection.execute("pragma query_only = on")
-        _check(connection)
     except BaseException:
         connection.close()
         raise
@@ -126,10 +144,13 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.executescript(f"begin immediate; {SCHEMA} commit;")
 
 
-def _renew(connection: sqlite3.Connection) -> None:
-    connection.executescript(
-        f"begin immediate; drop table keywords; {KEYWORDS} pragma user_version = {SCHEMA_VERSION}; commit;"
-    )
+def _renew(connection: sqlite3.Connection, version: int) -> None:
+    """Bring the tables of an older version up to this one; the run that comes fills what is new."""
+    if version == SCHEMA_VERSION:
+        return
+    words = f"drop table keywords; {KEYWORDS}" if version < WORDS_SINCE else ""
+    repeats = REPEATS.format(place="")
+    connection.executescript(f"begin immediate; {words} {repeats} pragma user_version = {SCHEMA_VERSION}; commit;")
 
 
 def _check(connection: sqlite3.Connection) -> int:

@@ -9,13 +9,15 @@ from pathlib import Path
 
 from attrs import asdict
 
+from rag_mcp.adapters.record import repeats as told
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads, embedder_number
 from rag_mcp.adapters.record.schema import COVERAGE, connect_writer, translated
 from rag_mcp.effects.record import Changed, Pointer
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import EmbedderIdentity
-from rag_mcp.pure.manifest import Entry
+from rag_mcp.pure.manifest import Entry, Grouped, RowsSeen
+from rag_mcp.pure.snapshots import Place, Same
 from rag_mcp.pure.values import Chunk, Document
 
 
@@ -28,7 +30,7 @@ class SqliteRecord(PlanningReads):
     def chunks_of(self, path: str) -> tuple[Chunk, ...]:
         """The stored rows of a path as chunks, in order."""
         with translated():
-            return tuple(chunk for _, chunk in stored_chunks(self._db, path))
+            return tuple(chunk for _, chunk in lay.stored_chunks(self._db, path))
 
     def cache(self, embedder: EmbedderIdentity, vectors: Sequence[tuple[str, str, bytes]]) -> None:
         """Store (content key, rid, vector) durably, at once."""
@@ -43,9 +45,15 @@ class SqliteRecord(PlanningReads):
             )
 
     def rows_count(self) -> int:
-        """Number of stored rows."""
+        """Number of stored rows that are shown."""
+        sql = "select (select count(*) from rows) - (select count(*) from repeats)"
         with translated():
-            return int(self._db.execute("select count(*) from rows").fetchone()[0])
+            return int(self._db.execute(sql).fetchone()[0])
+
+    def repeats_count(self) -> int:
+        """Number of stored rows that are not shown, since they repeat another."""
+        with translated():
+            return int(self._db.execute("select count(*) from repeats").fetchone()[0])
 
     @contextmanager
     def commit(self) -> Iterator["SqliteCommit"]:
@@ -117,8 +125,24 @@ class SqliteCommit:
         self._db.execute("insert into keywords(keywords) values ('delete-all')")
         titles = dict(self._db.execute("select path, title from files").fetchall())
         for (path,) in self._db.execute("select distinct path from rows").fetchall():
-            for row_id, chunk in stored_chunks(self._db, path):
+            for row_id, chunk in lay.stored_chunks(self._db, path):
                 self._put_keywords(row_id, titles.get(path), chunk)
+
+    def evidence(self) -> Mapping[str, RowsSeen]:
+        """Number and marks of the rows of every known file."""
+        return told.read_evidence(self._db)
+
+    def grouped(self) -> Grouped:
+        """By what repeats were told."""
+        return told.read_grouped(self._db)
+
+    def passages(self, paths: Sequence[str]) -> Mapping[str, Sequence[Same]]:
+        """What the rows of each path must share with their repeats, in order."""
+        return told.read_passages(self._db, paths)
+
+    def relate(self, repeats: Mapping[Place, Place], snapshots: Sequence[str], grouped: Grouped) -> int:
+        """Put all repeats, and the files of all series, in place of what is stored; how many repeats there were."""
+        return told.write_repeats(self._db, repeats, snapshots, grouped)
 
     def point(self, pointer: Pointer) -> None:
         """Make this the current pointer; fill the keyword index again where words could not be taken out."""
@@ -154,7 +178,7 @@ class SqliteCommit:
 
     def _take_out(self, path: str) -> Counter[str]:
         entry = self._db.execute("select title from files where path = ?", [path]).fetchone()
-        gone = stored_chunks(self._db, path)
+        gone = lay.stored_chunks(self._db, path)
         if entry:
             self._db.executemany(
                 "insert into keywords(keywords, rowid, title, headings, body) values ('delete', ?, ?, ?, ?)",
@@ -192,11 +216,3 @@ def number_for(db: sqlite3.Connection, embedder: EmbedderIdentity) -> int:
     identity = json.dumps(asdict(embedder))
     made = db.execute("insert into embedders(fingerprint, identity) values (?, ?)", [embedder.fingerprint, identity])
     return int(made.lastrowid or 0)
-
-
-def stored_chunks(db: sqlite3.Connection, path: str) -> list[tuple[int, Chunk]]:
-    """(row id, chunk) of a path's rows, in order."""
-    cursor = db.cursor()
-    cursor.row_factory = sqlite3.Row
-    found = cursor.execute(f"select id, {lay.ROW_COLUMNS} from rows where path = ? order by ordinal", [path])
-    return [(row["id"], lay.chunk_of(row)) for row in found]

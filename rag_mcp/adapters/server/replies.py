@@ -24,6 +24,7 @@ class Place(_Part):
     chunk_index: int
     start_line: int
     end_line: int
+    unchanged_until: str | None = None
 
 
 class CitationPart(_Part):
@@ -39,8 +40,9 @@ class CitationPart(_Part):
     stale: bool = Field(description="The file no longer holds this passage at these lines")
     also_in: list[Place] = Field(description="Other places of the same text")
     also_in_omitted: int | None = None
-    snapshot_date: str | None = None
-    also_unchanged_on: str | None = None
+    snapshot_date: str | None = Field(None, description="Of dated series only: the date of this file")
+    also_unchanged_on: str | None = Field(None, description="Later dates, or runs of days A..B, it also stood on")
+    also_unchanged_on_omitted: int | None = None
     snapshots_covered: int | None = None
 
 

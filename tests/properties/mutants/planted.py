@@ -18,6 +18,8 @@ CHUNKING = "tests/properties/test_chunking.py"
 DECODING = "tests/properties/test_decoding.py"
 MODEL = "tests/properties/test_block_model.py"
 COVERAGE = "tests/properties/test_coverage.py"
+SNAPSHOTS = "tests/properties/test_snapshots.py"
+DATES = "tests/properties/test_dates.py"
 
 
 @frozen
@@ -309,6 +311,97 @@ FAULTS = (
         "return FilePlan(path, reason, action, prepared.digest)",
         "return FilePlan(path, reason, action, sighting.digest)",
         (PLANNING,),
+    ),
+    Fault(
+        "snapshots: what repeats what is not told anew",
+        "effects/apply.py",
+        "repeats = regroup(tx, rule_of(plan.files, run))",
+        "repeats = 0",
+        (HISTORY,),
+    ),
+    Fault(
+        "snapshots: repeats committed apart from their rows",
+        "effects/apply.py",
+        "            repeats = regroup(tx, rule_of(plan.files, run))\n",
+        "            repeats = regroup(tx, rule_of(plan.files, run)) if unseen is not None else 0\n",
+        (HISTORY,),
+    ),
+    Fault(
+        "snapshots: the mark without the setting",
+        "pure/snapshots.py",
+        "return digest_of(RULE_VERSION, rule.dedupe, broken,",
+        "return digest_of(RULE_VERSION, broken,",
+        (SNAPSHOTS, HISTORY),
+    ),
+    Fault(
+        "snapshots: the mark without what could not be read",
+        "pure/snapshots.py",
+        "return digest_of(RULE_VERSION, rule.dedupe, broken,",
+        "return digest_of(RULE_VERSION, rule.dedupe,",
+        (SNAPSHOTS, HISTORY),
+    ),
+    Fault(
+        "snapshots: lost repeats ignored",
+        "pure/regrouping.py",
+        "if belief.grouped.sound and belief.grouped.mark ==",
+        "if belief.grouped.mark ==",
+        (SNAPSHOTS, HISTORY),
+    ),
+    Fault(
+        "snapshots: what is held compared as if it were known",
+        "pure/snapshots.py",
+        "waiting = before.get(same) if path not in broken else None",
+        "waiting = before.get(same)",
+        (SNAPSHOTS,),
+    ),
+    Fault(
+        "snapshots: an unreadable day does not break the run",
+        "pure/snapshots.py",
+        "        before = {} if path in broken else now\n",
+        "        before = before if path in broken else now\n",
+        (SNAPSHOTS, HISTORY),
+    ),
+    Fault(
+        "snapshots: a run that points at the day before",
+        "pure/snapshots.py",
+        "append(found.get(place, place))",
+        "append(place)",
+        (SNAPSHOTS,),
+    ),
+    Fault(
+        "snapshots: copies not counted",
+        "pure/snapshots.py",
+        "waiting.pop(0)",
+        "waiting[0]",
+        (SNAPSHOTS,),
+    ),
+    Fault(
+        "snapshots: a value that comes back taken for the old one",
+        "pure/snapshots.py",
+        "        before = {} if path in broken else now\n",
+        "        before = {} if path in broken else before | now\n",
+        (SNAPSHOTS,),
+    ),
+    Fault(
+        "snapshots: two files make a series",
+        "pure/snapshots.py",
+        "LEAST = 3\n",
+        "LEAST = 2\n",
+        (SNAPSHOTS,),
+    ),
+    Fault(
+        "snapshots: equal keys of other bytes or another class taken for equal",
+        "pure/snapshots.py",
+        "        undated_headings(chunk.text, names, date),\n",
+        '        "",\n',
+        (DATES,),
+    ),
+    Fault(
+        "snapshots: a run that only tells repeats anew taken for quiet",
+        "pure/plans.py",
+        "self.refill_keywords or self.regroup)",
+        "self.refill_keywords)",
+        (SNAPSHOTS, HISTORY),
     ),
     Fault(
         "passages grouped by vector, not by text",
