@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from attrs import evolve, field, frozen
 
@@ -22,6 +22,7 @@ from rag_mcp.pure.errors import ConfigError, EmbedderFailed
 from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
 
 if TYPE_CHECKING:
+    from rag_mcp.adapters.embedders.custom import TextsToNumbers
     from rag_mcp.adapters.stores.chroma import ChromaIndex
 
 
@@ -94,7 +95,7 @@ def stamp() -> tuple[str, str]:
 def assemble(
     settings: Settings,
     *,
-    embedder: Embedder | None = None,
+    embedder: "Embedder | TextsToNumbers | None" = None,
     labelling: Labelling | None = None,
     chunking: Chunking | None = None,
     progress: Progress | None = None,
@@ -106,7 +107,7 @@ def assemble(
     Raises Refused for a setting that means nothing. Looks at the store, creates nothing, loads nothing heavy.
     """
     pointer = stored_pointer(settings.folder)
-    maker = embedder or make_embedder(settings, pointer)
+    maker = make_embedder(settings, pointer) if embedder is None else as_embedder(embedder)
     root = settings.corpus or (Path(pointer.root) if pointer else None)
     return Parts(
         settings=settings,
@@ -120,6 +121,18 @@ def assemble(
         chosen=embedder is not None or settings.embedder is not None,
         untouched=untouched,
     )
+
+
+def as_embedder(given: "Embedder | TextsToNumbers") -> Embedder:
+    """What was given, or an adapter of what can only be called; known by the name of its class. Raises Refused."""
+    from rag_mcp.adapters.embedders.custom import adapt
+
+    if not callable(given) or hasattr(type(given), "embed"):
+        return cast(Embedder, given)
+    try:
+        return adapt(given, type(given).__qualname__)
+    except (AttributeError, TypeError) as error:
+        raise Refused(ConfigError(str(error))) from error
 
 
 def make_index(settings: Settings, embedder: Embedder, *, untouched: bool) -> "ChromaIndex":

@@ -172,7 +172,7 @@ class _Search:
         hits: list[Hit] = []
         if self.vector is None:
             hits = self._best(self.words)
-            if 0 < len(self.words) and len(hits) < self.query.k:
+            if self.words and len(hits) < self.query.k:
                 desk = evolve(self.desk, policy=stages.every_word(self.desk.policy))
                 self.words = _words(desk, self.snapshot, self.query)
                 hits = self._best(self.words)
