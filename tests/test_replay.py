@@ -24,7 +24,7 @@ def test_forty_days_of_real_notes_cost_each_text_once_and_end_as_a_rebuild(tmp_p
     made = replay(steps, tmp_path / "home", every=20)
     assert (made.steps, made.compared, made.differing) == (40, 2, [])
     assert 1 <= made.ratio <= BOUND
-    assert made.rebuilds > 1.5 * made.embedded
+    assert made.rebuilds > made.embedded
 
 
 def test_commits_are_replayed_oldest_first_and_what_was_removed_goes(tmp_path: Path) -> None:
