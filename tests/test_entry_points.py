@@ -4,18 +4,25 @@ import fcntl
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from storecheck import ingest, parts, write_corpus
 from test_cli import rag
-from wires import ROOT, request, serving
+from wires import ROOT, request, serving, world
 
 from rag_mcp import Index, Refused
+from rag_mcp.adapters.embedders.absent import present_or_absent
+from rag_mcp.adapters.embedders.hashing import HashEmbedder
+from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.ingest import ingest as promised
-from rag_mcp.pure.errors import StoreUnreachable
+from rag_mcp.pure.errors import EmbedderFailed, StoreUnreachable
+from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.search import search_knowledge
 
 
@@ -144,3 +151,66 @@ def test_a_summary_for_programs_is_json_and_nothing_else(tmp_path: Path, corpus:
     assert json.loads(shown.stdout)["files_seen"] == 3 and shown.stderr == ""
     assert len(rag(tmp_path, "ingest", "notes", "--db", "store", "--quiet").stdout.splitlines()) == 1
     assert len(rag(tmp_path, "ingest", "notes", "--db", "store").stdout.splitlines()) > 1
+
+
+class Away(HashEmbedder):
+    """A model whose files are away until `here`, and which may be another when they come."""
+
+    here, weights = False, ""
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        if not self.here:
+            raise EmbedderFault("model away is not here")
+        return evolve(super().identity, name="away", weights=self.weights)
+
+
+def test_without_the_stores_model_all_that_needs_no_vector_works_and_the_rest_says_what_is_missing(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "no cache"))
+    store = tmp_path / "store"
+
+    class Large(HashEmbedder):
+        @property
+        def identity(self) -> EmbedderIdentity:
+            return evolve(super().identity, name="bge-large-en-v1.5")
+
+    ingest(corpus, store, embedder=Large())
+    environ = {"RAG_MCP_MODEL_DIR": str(tmp_path / "no models")}
+    with Index.open(corpus, store=store, environ=environ) as index:
+        assert index.search("valve", mode="keyword").count == 5
+        assert index.stats().embedder == "bge-large-en-v1.5" and index.read("part0/page0.md")
+        assert index.plan().quiet and index.ingest().texts_embedded == 0
+        for mode in ("hybrid", "semantic"):
+            with pytest.raises(Refused, match="model bge-large-en-v1[.]5 is not here") as refused:
+                index.search("valve", mode=mode)
+            assert isinstance(refused.value.failure, EmbedderFailed)
+        (corpus / "new.md").write_text("# New\n\nText.\n")
+        with pytest.raises(Refused, match="model bge-large-en-v1[.]5 is not here"):
+            index.ingest()
+        assert index.search("valve", mode="keyword").count == 5
+
+
+def test_a_model_that_comes_back_is_used_and_another_in_its_place_is_not() -> None:
+    stored = evolve(HashEmbedder().identity, name="away")
+    away = Away()
+    absent = present_or_absent(away, stored)
+    with pytest.raises(EmbedderFault, match="not here"):
+        absent.embed_query("x")
+    away.here = True
+    assert absent.embed(["x"]) == HashEmbedder().embed(["x"]) and list(absent.measure(["x y"])) == [2]
+    away.weights = "other"
+    with pytest.raises(EmbedderFault, match="not the one that the store was made by"):
+        absent.embed_query("x")
+    assert present_or_absent(away, stored) is away
+
+
+def test_a_command_ends_when_its_work_is_done_whatever_threads_a_library_left(tmp_path: Path, corpus: Path) -> None:
+    code = "import sys, threading, time; from rag_mcp.cli import main; "
+    code += "threading.Thread(target=time.sleep, args=(3600,)).start(); "
+    code += "sys.argv = ['rag-mcp', 'ingest', 'notes', '--db', 'store', '--embedder', 'hash', '--quiet']; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=world(tmp_path), cwd=tmp_path, capture_output=True, timeout=120, check=True
+    )
+    assert b"3 ingested" in done.stdout

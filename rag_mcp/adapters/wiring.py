@@ -176,12 +176,13 @@ def stored_pointer(folder: Path) -> Pointer | None:
 
 
 def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
-    """The embedder by name."""
+    """The embedder by name; one whose files are away goes by what the store says of it."""
     name = settings.embedder or (pointer.embedder.name if pointer else "default")
     if name == "hash":
         from rag_mcp.adapters.embedders.hashing import HashEmbedder
 
         return HashEmbedder()
+    from rag_mcp.adapters.embedders.absent import present_or_absent
     from rag_mcp.adapters.embedders.models import by_name
     from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 
@@ -190,7 +191,9 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
         raise Refused(
             ConfigError(f"the store was made by embedder {name!r}, which is not known here; name one with --embedder")
         )
-    return OnnxEmbedder(spec, model_dir=settings.model_dir)
+    made = OnnxEmbedder(spec, model_dir=settings.model_dir)
+    named = pointer is not None and pointer.embedder.name == spec.name
+    return present_or_absent(made, pointer.embedder) if pointer is not None and named else made
 
 
 def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:
