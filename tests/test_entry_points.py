@@ -183,11 +183,11 @@ def test_without_the_stores_model_all_that_needs_no_vector_works_and_the_rest_sa
         assert index.stats().embedder == "bge-large-en-v1.5" and index.read("part0/page0.md")
         assert index.plan().quiet and index.ingest().texts_embedded == 0
         for mode in ("hybrid", "semantic"):
-            with pytest.raises(Refused, match="model bge-large-en-v1[.]5 is not here") as refused:
+            with pytest.raises(Refused, match=r"model bge-large-en-v1\.5 is not here") as refused:
                 index.search("valve", mode=mode)
             assert isinstance(refused.value.failure, EmbedderFailed)
         (corpus / "new.md").write_text("# New\n\nText.\n")
-        with pytest.raises(Refused, match="model bge-large-en-v1[.]5 is not here"):
+        with pytest.raises(Refused, match=r"model bge-large-en-v1\.5 is not here"):
             index.ingest()
         assert index.search("valve", mode="keyword").count == 5
 
