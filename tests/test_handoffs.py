@@ -7,6 +7,7 @@ that, or a place directly in the mirror folder, makes a hand-over, so by default
 import os
 import shutil
 import sqlite3
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,7 @@ def expected(mirror: str = "") -> dict[str, set[str]]:
     return plain | {path: {"handoff"} for path in FRONTED}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (SHARED / "a8-handoff.tar.gz").is_file(), reason=f"no real corpora at {SHARED}")
 def test_fifty_eight_real_files_are_classed_as_a_reader_classes_them_wherever_the_mirror_folder_is(
     tmp_path: Path,
@@ -100,32 +102,24 @@ def test_fifty_eight_real_files_are_classed_as_a_reader_classes_them_wherever_th
         assert run["texts_embedded"] == 0
 
 
-@pytest.fixture(scope="module")
-def few_among_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("few")
-    (home / "n").mkdir()
+@pytest.mark.slow
+def test_three_hand_overs_among_five_thousand_notes_are_the_three_that_come(tmp_path: Path) -> None:
+    """B41"""
+    (tmp_path / "n").mkdir()
     for n in range(5_000):
-        (home / "n" / f"c{n}.md").write_text(f"---\ntags: [common]\n---\n\n# Pump {n}\n\nPump pressure note {n}.\n")
+        (tmp_path / "n" / f"c{n}.md").write_text(f"---\ntags: [common]\n---\n\n# Pump {n}\n\nPump pressure note {n}.\n")
     for n in range(3):
-        (home / "n" / f"r{n}.md").write_text(
+        (tmp_path / "n" / f"r{n}.md").write_text(
             f"---\ntags: [handoff]\n---\n\n# Pump r{n}\n\nOn the quay the pressure of a pump was seen, rare {n}.\n"
         )
-    assert ingest(home / "n", home / "store").files_ingested == 5_003
-    return home
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("policy", [SearchPolicy(), BY_INDEX], ids=["scan", "index"])
-@pytest.mark.parametrize("mode", MODES)
-def test_three_hand_overs_among_five_thousand_notes_are_the_three_that_come(
-    few_among_many: Path, policy: SearchPolicy, mode: str
-) -> None:
-    with Index(parts(few_among_many / "n", few_among_many / "store"), policy) as index:
-        answer = index.search("pump pressure", 3, "handoff", mode=mode)
-        assert answer.degraded is None
-        assert {hit.citation.source for hit in answer.results} == {"r0.md", "r1.md", "r2.md"}
-        unfiltered = index.search("pump pressure", 3, mode=mode).results
-        assert mode == "keyword" or all(hit.citation.source.startswith("c") for hit in unfiltered)
+    assert ingest(tmp_path / "n", tmp_path / "store").files_ingested == 5_003
+    for policy, mode in product((SearchPolicy(), BY_INDEX), MODES):
+        with Index(parts(tmp_path / "n", tmp_path / "store"), policy) as index:
+            answer = index.search("pump pressure", 3, "handoff", mode=mode)
+            assert answer.degraded is None
+            assert {hit.citation.source for hit in answer.results} == {"r0.md", "r1.md", "r2.md"}
+            unfiltered = index.search("pump pressure", 3, mode=mode).results
+            assert mode == "keyword" or all(hit.citation.source.startswith("c") for hit in unfiltered)
 
 
 @pytest.mark.parametrize("policy", [SearchPolicy(), BY_INDEX], ids=["scan", "index"])
