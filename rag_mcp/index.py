@@ -37,6 +37,7 @@ from rag_mcp.pure.query import DEFAULT_K, parse_query
 from rag_mcp.pure.summary import Report
 
 if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds nothing to do is quick
+    from rag_mcp.adapters.embedders.custom import TextsToNumbers
     from rag_mcp.adapters.record.reader import SqliteSnapshot
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
@@ -73,7 +74,7 @@ class Index:
         corpus: str | Path | None = None,
         *,
         store: str | Path | None = None,
-        embedder: str | Embedder | None = None,
+        embedder: "str | Embedder | TextsToNumbers | None" = None,
         collection: str | None = None,
         exclude: tuple[str, ...] = (),
         environ: Mapping[str, str] | None = None,
@@ -85,10 +86,11 @@ class Index:
         """An index over `corpus`, kept in `store` (a folder of the user's data directory where none is named).
 
         With a store alone the corpus is the one it was made from. `embedder` is a name ("default", "bge",
-        "hash") or an object; None means the one the store was made by, else the default. Nothing is created,
-        and no model is loaded, before there is need. Without `dedupe_snapshots` an ingest lets be found what
-        repeats the snapshot before it in a dated series. With `untouched`, reading leaves every byte of the store as
-        it is: Chroma, which writes whenever it opens, gets a private copy. Raises Refused(ConfigError).
+        "hash") or an object, if need be one that has a `dim` and can be called with texts; None means the one the
+        store was made by, else the default. Nothing is created, and no model is loaded, before there is need.
+        Without `dedupe_snapshots` an ingest lets be found what repeats the snapshot before it in a dated series.
+        With `untouched`, reading leaves every byte of the store as it is: Chroma, which writes whenever it opens, gets
+        a private copy. Raises Refused(ConfigError).
         """
         name = embedder if isinstance(embedder, str) else None
         world = wiring.environ() if environ is None else environ

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
@@ -11,6 +11,9 @@ from rag_mcp.adapters.settings import Settings
 from rag_mcp.effects.ports import Embedder
 from rag_mcp.index import Index
 from rag_mcp.pure.identity import CURRENT_METADATA_VERSION, Labelling
+
+if TYPE_CHECKING:
+    from rag_mcp.adapters.embedders.custom import TextsToNumbers
 
 __all__ = ["CURRENT_METADATA_VERSION", "ingest"]
 
@@ -22,7 +25,7 @@ def ingest(
     exclude_prefixes: Sequence[str] = (),
     incremental: bool = True,
     dedupe_snapshots: bool = True,
-    embedder: Embedder | None = None,
+    embedder: "Embedder | TextsToNumbers | None" = None,
     handoff_mirror_dir: str = "context/",
     handoff_mirror_basenames: Sequence[str] = ("handoff.md", "active.md", "resume.md"),
     allow_prune: int | None = None,

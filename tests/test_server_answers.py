@@ -111,6 +111,7 @@ def test_the_published_schema_says_what_is_accepted(tmp_path: Path, store: Path)
         shown = server.shake_hands()["result"]
         (tool,) = server.ask(request("tools/list", {}, 2))["result"]["tools"]
     schema = tool["inputSchema"]
+    assert schema["properties"]["query"]["type"] == "string"
     assert schema["required"] == ["query"] and schema["additionalProperties"] is False
     k = schema["properties"]["k"]
     assert (k["type"], k["minimum"], k["maximum"], k["default"]) == ("integer", 1, 20, 5)
@@ -121,6 +122,8 @@ def test_the_published_schema_says_what_is_accepted(tmp_path: Path, store: Path)
     assert {"ok", "results", "error"} <= set(tool["outputSchema"]["properties"])
     assert len(tool["description"].encode()) < 2048 and len(shown["instructions"].encode()) < 2048
     assert "data" in tool["description"] and "data" in shown["instructions"]
+    told = ("source, heading and line", "below the configured folder", 'doc_class="note"', "ok: false", "error.type")
+    assert [part for part in told if part not in " ".join(tool["description"].split())] == []
     assert shown["serverInfo"]["version"] == __import__("rag_mcp").__version__
 
 

@@ -32,7 +32,7 @@ def refuse(failure: errors.Failure, options: Options) -> int:
     if options.get("as_json"):
         from rag_mcp.pure.wire import refusal_shape
 
-        print_json(refusal_shape(failure))
+        print_json(refusal_shape(failure, echoed_k(failure, options)))
     else:
         click.echo(f"rag-mcp: {failure.message}", err=True)
     match failure:
@@ -42,6 +42,15 @@ def refuse(failure: errors.Failure, options: Options) -> int:
             return summary.USAGE
         case _:
             return summary.REFUSED
+
+
+def echoed_k(failure: errors.Failure, options: Options) -> int | None:
+    """The k that a refused question would have had; None where nothing was asked, or where the question is at fault."""
+    if "doc_class" not in options or isinstance(failure, errors.InvalidQuery | errors.InvalidDocClass):
+        return None
+    from rag_mcp.pure.query import clamp_k
+
+    return clamp_k(options["k"])
 
 
 def print_json(value: Any) -> None:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from attrs import evolve, field, frozen
 
@@ -22,6 +22,7 @@ from rag_mcp.pure.errors import ConfigError, EmbedderFailed
 from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
 
 if TYPE_CHECKING:
+    from rag_mcp.adapters.embedders.custom import TextsToNumbers
     from rag_mcp.adapters.stores.chroma import ChromaIndex
 
 
@@ -95,7 +96,7 @@ def stamp() -> tuple[str, str]:
 def assemble(
     settings: Settings,
     *,
-    embedder: Embedder | None = None,
+    embedder: "Embedder | TextsToNumbers | None" = None,
     labelling: Labelling | None = None,
     chunking: Chunking | None = None,
     progress: Progress | None = None,
@@ -108,7 +109,7 @@ def assemble(
     Raises Refused for a setting that means nothing. Looks at the store, creates nothing, loads nothing heavy.
     """
     pointer = stored_pointer(settings.folder)
-    maker = embedder or make_embedder(settings, pointer)
+    maker = make_embedder(settings, pointer) if embedder is None else as_embedder(embedder)
     root = settings.corpus or (Path(pointer.root) if pointer else None)
     return Parts(
         settings=settings,
@@ -123,6 +124,18 @@ def assemble(
         chosen=embedder is not None or settings.embedder is not None,
         untouched=untouched,
     )
+
+
+def as_embedder(given: "Embedder | TextsToNumbers") -> Embedder:
+    """What was given, or an adapter of what can only be called; known by the name of its class. Raises Refused."""
+    from rag_mcp.adapters.embedders.custom import adapt
+
+    if not callable(given) or hasattr(type(given), "embed"):
+        return cast(Embedder, given)
+    try:
+        return adapt(given, type(given).__qualname__)
+    except (AttributeError, TypeError) as error:
+        raise Refused(ConfigError(str(error))) from error
 
 
 def make_index(settings: Settings, embedder: Embedder, *, untouched: bool) -> "ChromaIndex":
@@ -166,12 +179,13 @@ def stored_pointer(folder: Path) -> Pointer | None:
 
 
 def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
-    """The embedder by name."""
+    """The embedder by name; one whose files are away goes by what the store says of it."""
     name = settings.embedder or (pointer.embedder.name if pointer else "default")
     if name == "hash":
         from rag_mcp.adapters.embedders.hashing import HashEmbedder
 
         return HashEmbedder()
+    from rag_mcp.adapters.embedders.absent import present_or_absent
     from rag_mcp.adapters.embedders.models import by_name
     from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 
@@ -180,7 +194,9 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
         raise Refused(
             ConfigError(f"the store was made by embedder {name!r}, which is not known here; name one with --embedder")
         )
-    return OnnxEmbedder(spec, model_dir=settings.model_dir)
+    made = OnnxEmbedder(spec, model_dir=settings.model_dir)
+    named = pointer is not None and pointer.embedder.name == spec.name
+    return present_or_absent(made, pointer.embedder) if pointer is not None and named else made
 
 
 def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TypeVar
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from returns.result import Failure, Result, Success
 
 from rag_mcp.effects.embed import checked, embedded_query
@@ -176,6 +176,10 @@ class _Search:
         hits: list[Hit] = []
         if self.vector is None:
             hits = self._best(self.words)
+            if self.words and len(hits) < self.query.k:
+                desk = evolve(self.desk, policy=stages.every_word(self.desk.policy))
+                self.words = _words(desk, self.snapshot, self.query)
+                hits = self._best(self.words)
         else:
             heard: Heard | None = None
             total = self.pointer.vectors

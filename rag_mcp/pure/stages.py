@@ -3,16 +3,20 @@
     few vectors, or few that pass the filter      scan them exactly
     many                                          ask the index, deeper while fewer than k passages came back
     the index cannot be used                      scan exactly
+    words alone, and fewer than k came back       ask for every row with the words: scope and copies may have taken them
 
 An exact scan is the reference; the index is a quicker way to nearly the same list.
 """
 
 import math
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from rag_mcp.pure.fusion import WEIGHT
 from rag_mcp.pure.query import Query
+
+EVERY = 2**31
+"""More rows than a record holds."""
 
 
 @frozen
@@ -85,6 +89,11 @@ def next_step(policy: SearchPolicy, query: Query, total: int, allowed: int, hear
 def without_index(step: Step, query: Query) -> Step:
     """The step to take instead when the index cannot be used."""
     return Scan(max(step.n, 2 * query.k)) if isinstance(step, Ask) else step
+
+
+def every_word(policy: SearchPolicy) -> SearchPolicy:
+    """The same policy with a list by words that is as long as it can be."""
+    return evolve(policy, words=EVERY)
 
 
 def _ask(policy: SearchPolicy, n: int, total: int) -> Step:

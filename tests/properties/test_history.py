@@ -691,6 +691,9 @@ STORIES: dict[str, Callable[[History], object]] = {
     "edit, crash, go on": lambda h: crashes_everywhere(
         h, lambda: h.put(A, SHARED if (h.root / A).read_bytes() == TITLED else TITLED), lambda: None
     ),
+    "a file comes in a run that dies, and goes": lambda h: crashes_everywhere(
+        h, lambda: h.put("new.md", LONG), lambda: h.put("new.md", None)
+    ),
     "delete, crash, undo": lambda h: crashes_everywhere(h, lambda: h.put(B, None), lambda: h.undo()),
     "a first run that dies": lambda h: crashes_everywhere(
         h, lambda: (h.break_the_record(how="delete"), h.put("long.md", LONG)), lambda: h.put("long.md", None)
