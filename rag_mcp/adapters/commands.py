@@ -66,6 +66,9 @@ def opened(options: Options, *, corpus: str | None) -> Index:
         embedder=options.get("embedder"),
         exclude=tuple(options.get("exclude") or ()),
         progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json"))),
+        handoff_mirror_dir=options.get("handoff_mirror_dir"),
+        handoff_mirror_basenames=options.get("handoff_mirror_basename") or None,
+        chunking=options.get("chunking"),
     )
 
 
@@ -130,6 +133,9 @@ def apply(options: Options) -> int:
                 "collection": saved.collection,
                 "embedder": saved.plan.embedder,
                 "exclude": saved.excludes,
+                "handoff_mirror_dir": saved.choices.labelling.mirror_dir,
+                "handoff_mirror_basename": saved.choices.labelling.mirror_basenames,
+                "chunking": saved.choices.chunking,
             }
             with opened({**options, **named}, corpus=saved.plan.root) as index:
                 return show_report(index.apply(saved.plan, allow_prune=saved.allow_prune), options)

@@ -19,7 +19,8 @@ from rag_mcp.effects.boundary import Refused
 from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Progress, Silence, VectorIndex
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
 from rag_mcp.pure.errors import ConfigError, EmbedderFailed
-from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
+from rag_mcp.pure.identity import Choices, RunIdentity
+from rag_mcp.pure.wishes import Wishes
 
 if TYPE_CHECKING:
     from rag_mcp.adapters.stores.chroma import ChromaIndex
@@ -40,8 +41,7 @@ class Parts:
     corpus: CorpusFolder | None
     embedder: Embedder
     index: VectorIndex
-    labelling: Labelling = Labelling()
-    chunking: Chunking = Chunking()
+    wishes: Wishes = Wishes()
     progress: Progress = field(factory=Silence)
     checkpoint: Checkpoint = no_checkpoint
     chosen: bool = True
@@ -52,10 +52,10 @@ class Parts:
         """The folder of the store's collection."""
         return self.settings.folder
 
-    @property
-    def run(self) -> RunIdentity:
-        """What a run with these parts would make."""
-        return RunIdentity(self.embedder.identity, self.chunking, self.labelling)
+    def run(self, own: Choices) -> RunIdentity:
+        """What a run with these parts would make of a store that has its `own` choices."""
+        choices = self.wishes.over(own)
+        return RunIdentity(self.embedder.identity, choices.chunking, choices.labelling)
 
     def lock(self) -> WriterLock:
         """The writer's lock, not yet taken."""
@@ -95,8 +95,7 @@ def assemble(
     settings: Settings,
     *,
     embedder: Embedder | None = None,
-    labelling: Labelling | None = None,
-    chunking: Chunking | None = None,
+    wishes: Wishes = Wishes(),
     progress: Progress | None = None,
     checkpoint: Checkpoint = no_checkpoint,
     untouched: bool = False,
@@ -113,8 +112,7 @@ def assemble(
         corpus=corpus_folder(settings, root) if root else None,
         embedder=maker,
         index=make_index(settings, maker, untouched=untouched),
-        labelling=labelling or Labelling(),
-        chunking=chunking or Chunking(),
+        wishes=wishes,
         progress=progress or Silence(),
         checkpoint=checkpoint,
         chosen=embedder is not None or settings.embedder is not None,
@@ -160,6 +158,15 @@ def stored_pointer(folder: Path) -> Pointer | None:
             return snapshot.pointer()
     except (OSError, RecordDamaged, RecordForeign, RecordUnavailable):
         return None
+
+
+def stored_choices(folder: Path) -> Choices:
+    """What was chosen for the store in a folder; the defaults where it cannot say."""
+    try:
+        with SqliteReader(folder).snapshot() as snapshot:
+            return snapshot.choices()
+    except (OSError, RecordDamaged, RecordForeign, RecordUnavailable):
+        return Choices()
 
 
 def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:

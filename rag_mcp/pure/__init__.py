@@ -6,6 +6,7 @@ Nouns
     identity      what an index was made by; what must be redone when that changes
     errors        every expected failure, a closed union
     vectors       checks and names of vectors
+    wishes        what is asked of a run, over what was chosen for the store before
     metrics       measures of a ranking, and of the characters it covers
     manifest      what the record believes of a file, and the evidence for it
     plans         the plan: one decision and one reason for every path

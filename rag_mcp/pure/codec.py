@@ -15,7 +15,7 @@ from returns.result import Failure, Result, Success
 from rag_mcp.pure.errors import BadPlan
 from rag_mcp.pure.plans import Action, SavedPlan
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 T = TypeVar("T")
 
 

@@ -5,6 +5,7 @@ from enum import Enum
 from attrs import frozen
 
 from rag_mcp.pure.errors import PruneRefused
+from rag_mcp.pure.identity import Choices
 from rag_mcp.pure.values import Excluded
 
 
@@ -119,6 +120,7 @@ class SavedPlan:
     collection: str
     excludes: tuple[str, ...]
     allow_prune: int | None
+    choices: Choices
     plan: Plan
 
 

@@ -12,6 +12,7 @@ from returns.result import Failure, Success
 
 from rag_mcp.pure.codec import PLAN_VERSION, dumps, plan_from_json, plan_to_json
 from rag_mcp.pure.errors import BadPlan, PruneRefused
+from rag_mcp.pure.identity import Choices, Chunking, Labelling
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, SavedPlan, Write
 from rag_mcp.pure.values import Excluded
 
@@ -46,13 +47,17 @@ plans = st.builds(
     st.none() | st.builds(PruneRefused, counts, counts, counts),
     st.booleans(),
 )
-saved_plans = st.builds(SavedPlan, texts, texts, keys, st.none() | counts, plans)
+labellings = st.builds(Labelling, texts, keys)
+chunkings = st.builds(Chunking, st.none() | counts, st.sampled_from((0.25, 0.4)), counts, counts)
+choices = st.builds(Choices, chunkings, labellings)
+saved_plans = st.builds(SavedPlan, texts, texts, keys, st.none() | counts, choices, plans)
 
 SAVED = SavedPlan(
     store="/store",
     collection="knowledge",
     excludes=("drafts/*",),
     allow_prune=None,
+    choices=Choices(),
     plan=Plan(
         root="/corpus",
         generation=3,
@@ -78,7 +83,7 @@ def test_a_saved_plan_reads_back_equal(saved: SavedPlan) -> None:
 
 @given(damaged())
 def test_a_plan_of_a_damaged_world_reads_back_equal(pair: tuple[World, World]) -> None:
-    saved = SavedPlan("/store", "knowledge", (), None, pair[1].plan())
+    saved = SavedPlan("/store", "knowledge", (), None, Choices(), pair[1].plan())
     assert plan_from_json(plan_to_json(saved)) == Success(saved)
 
 

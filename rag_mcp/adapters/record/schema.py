@@ -29,6 +29,11 @@ create table if not exists coverage(one integer primary key check (one = 1), uns
 """
 """Made at need in a record that began without it; JSON, since a path need not be Unicode."""
 
+CHOICES = """
+create table if not exists choices(one integer primary key check (one = 1), choices text not null) strict
+"""
+"""Made at need, once something was chosen that is not the default; JSON."""
+
 SCHEMA = f"""
 create table pointer(
     one integer primary key check (one = 1), generation integer not null, token text not null, root text not null,
