@@ -79,17 +79,17 @@ def test_an_open_index_follows_what_another_run_was_told(corpus: Path, store: Pa
     assert classed(store) == {"logs/today.md"}
 
 
+@pytest.mark.model
 def test_an_open_index_that_named_no_embedder_never_goes_back_to_an_older_one(corpus: Path, store: Path) -> None:
     ingest(corpus, store)
     with Index.open(corpus, store=store, environ={}) as watcher:
         watcher.search("deck")
-        ingest(corpus, store, embedder=HashEmbedder(dim=64))
-        with pytest.raises(Refused, match="dimensions"):
-            watcher.search("deck")
-        with pytest.raises(Refused):  # this width of "hash" is not known by name: refused, never embedded anew
-            watcher.ingest()
-    with Index(parts(corpus, store, embedder=HashEmbedder(dim=64))) as index:
-        assert index.stats().dim == 64
+        with Index.open(corpus, store=store, embedder="default", environ={}) as other:
+            other.ingest()
+        report = watcher.ingest()
+        assert (report.files_unchanged, report.texts_embedded) == (7, 0)
+        assert watcher.search("deck").results
+        assert watcher.stats().embedder == "minilm-l6-v2"
 
 
 def test_one_wish_leaves_the_other_settings_as_they_were(corpus: Path, store: Path) -> None:
