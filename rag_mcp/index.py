@@ -11,9 +11,11 @@
 Expected failures are raised as `Refused`; its `failure` is one of the frozen values of `rag_mcp.pure.errors`.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -48,11 +50,17 @@ if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds no
     from rag_mcp.pure.identity import Chunking, Setup
     from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.statistics import Stats
+    from rag_mcp.pure.watching import Looked, Timing
 
 T = TypeVar("T")
 Announce = Callable[[], None]
 ALL = 2**62
 """As `allow_prune`: any number of files may go."""
+
+
+def warn(sentence: str) -> None:
+    """Log a sentence."""
+    logging.getLogger(__name__).warning(sentence)
 
 
 def nobody() -> None:
@@ -144,6 +152,26 @@ class Index:
         Raises Refused (CorpusMissing, EmbedderFailed, IndexFailed, PruneRefused, StoreUnreachable, WriterBusy).
         """
         return self._ingest(Order(full, Limits(allow=allow_prune)), clean=clean)
+
+    def watch(
+        self,
+        tell: "Callable[[Looked], None]",
+        *,
+        timing: "Timing | None" = None,
+        allow_prune: int | None = None,
+        stop: threading.Event | None = None,
+        say: Callable[[str], None] = warn,
+    ) -> None:
+        """Keep the store up to date with the corpus until `stop` is set: an ingest in each quiet moment after changes.
+
+        `tell` is called after every look, in this thread (`pure.watching.line` puts one into words); the writer's lock
+        is free between looks. Failures are told and tried again, a corpus that went away is waited for, and nothing is
+        pruned beyond `allow_prune`. `say` gets a sentence where the system cannot watch. Raises Refused (ConfigError;
+        CorpusMissing where there is no store yet either).
+        """
+        from rag_mcp.adapters.watching import watch
+
+        watch(self._parts, partial(self.ingest, allow_prune=allow_prune), tell, timing, stop or threading.Event(), say)
 
     def search(self, text: str, k: int = DEFAULT_K, doc_class: str | None = None, *, mode: str = "hybrid") -> "Answer":
         """The best `k` passages, each with what it cites, from the newest generation.

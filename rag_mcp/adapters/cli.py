@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 import rag_mcp
+from rag_mcp.adapters import cli_upkeep
 from rag_mcp.adapters.cli_options import excluding, hand_over_options, merged, pruning, shared_options, verb
 
 MODES = click.Choice(["hybrid", "semantic", "keyword"])
@@ -231,6 +232,10 @@ def golden_compare() -> None:
 @verb
 def demo() -> None:
     """Ingest a small bundled corpus in a temporary folder: a plan, an edit, a second plan, three cited answers."""
+
+
+for upkeep_verb in cli_upkeep.VERBS:
+    cli.add_command(upkeep_verb)
 
 
 def main() -> NoReturn:

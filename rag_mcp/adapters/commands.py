@@ -230,6 +230,17 @@ def golden(act: str) -> Callable[[Options], int]:
     return run
 
 
+def upkeep(act: str) -> Callable[[Options], int]:
+    """A verb that keeps a store fresh."""
+
+    def run(options: Options) -> int:
+        from rag_mcp.adapters import upkeep
+
+        return upkeep.ACTS[act](options)
+
+    return run
+
+
 VERBS: Mapping[str, Callable[[Options], int]] = {
     "ingest": ingest,
     "apply": apply,
@@ -239,4 +250,5 @@ VERBS: Mapping[str, Callable[[Options], int]] = {
     "install": install,
     "demo": demo,
     **{f"golden_{act}": golden(act) for act in ("init", "run", "record", "compare")},
+    **{act: upkeep(act) for act in ("watch",)},
 }

@@ -50,6 +50,7 @@ For people and programs
     wire          the shapes that programs read
     advice        what to do about a failure
     reply         what the server's tool answers, within its budget
+    watching      when a watched folder is looked at again, and what is told of it
     codec         JSON both ways, strict
     golden_codec  golden cases and baselines, from plain data and back
     golden_render golden cases as lines of text

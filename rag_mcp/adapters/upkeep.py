@@ -1,0 +1,56 @@
+"""What the verbs that keep a store fresh do."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from rag_mcp.adapters.commands import Options, allowance, opened
+from rag_mcp.pure import summary
+from rag_mcp.pure.paths import printable
+
+
+def corpus_of(options: Options, verb: str) -> str:
+    """The corpus that was named."""
+    corpus = options["corpus"] or os.environ.get("RAG_MCP_CORPUS_ROOT")
+    if not corpus:
+        raise click.UsageError(f"name the corpus: rag-mcp {verb} CORPUS, or set RAG_MCP_CORPUS_ROOT")
+    return str(corpus)
+
+
+def watch(options: Options) -> int:
+    """Watch until told to end."""
+    from rag_mcp.pure.watching import Looked, Timing, line, shape
+
+    corpus = corpus_of(options, "watch")
+
+    def tell(looked: Looked) -> None:
+        now = datetime.now(UTC)
+        if options["as_json"]:
+            click.echo(json.dumps(shape(looked, now.isoformat(timespec="seconds"))))
+        elif looked.news:
+            click.echo(f"{now.astimezone():%H:%M:%S}  {line(looked)}")
+
+    def say(sentence: str) -> None:
+        click.echo(f"rag-mcp: {sentence}", err=True)
+
+    with opened(options, corpus=corpus) as index:
+        if not (options["quiet"] or options["as_json"]):
+            say(f"watching {printable(corpus)} for {printable(str(index.store))} (Ctrl-C ends it)")
+        try:
+            index.watch(
+                tell,
+                timing=Timing(debounce=options["debounce"]),
+                allow_prune=allowance(options["allow_prune"]),
+                say=say,
+            )
+        except KeyboardInterrupt:
+            if not options["quiet"]:
+                say("ended; what was finished stands")
+    return summary.DONE
+
+
+ACTS: Mapping[str, Callable[[Mapping[str, Any]], int]] = {"watch": watch}
