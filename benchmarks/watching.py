@@ -144,9 +144,7 @@ def main() -> int:
     same = held(store) == held(home / "rebuilt")
     runs = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{") and line.endswith("}")]
     events = {event: sum(1 for run in runs if run["event"] == event) for event in ("ingested", "quiet", "refused")}
-    print(
-        f"runs: {events}; ended by SIGTERM with {code}; MiB and open files: {before} after the first ingest, {after} at last"
-    )
+    print(f"runs: {events}; ended by SIGTERM with {code}; MiB and open files: {before} at first, {after} at last")
     print(
         f"a note is found after {statistics.median(waits):.2f} s (median of 20; {min(waits):.2f} to {max(waits):.2f})"
     )

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from storecheck import BY_INDEX, contents, ingest, parts, write_corpus
+from wires import another_user
 
 from benchmarks.watching import edit_once
 from rag_mcp import Index, Refused
@@ -38,7 +39,7 @@ def until(true: Callable[[], Any], seconds: float = LONG) -> Any:
 class Watch:
     """A process that watches, and what it said."""
 
-    def __init__(self, home: Path, *arguments: str, prefix: str = "pass") -> None:
+    def __init__(self, home: Path, *arguments: str, prefix: str, user: int | None) -> None:
         self.said = home / "said"
         run = f"{prefix}; from rag_mcp.cli import main; main()"
         command = [
@@ -57,7 +58,14 @@ class Watch:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home)}
         with self.said.open("a") as out:
             self.process = subprocess.Popen(
-                [*command, *arguments], cwd=home, env=env, stdout=out, stderr=subprocess.STDOUT
+                [*command, *arguments],
+                cwd=home,
+                env=env,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                user=user,
+                group=user,
+                extra_groups=None if user is None else [],
             )
 
     def runs(self) -> list[dict[str, Any]]:
@@ -70,8 +78,8 @@ class Watch:
 
 
 @contextmanager
-def watching(home: Path, *arguments: str, prefix: str = "pass") -> Iterator[Watch]:
-    watch = Watch(home, *arguments, prefix=prefix)
+def watching(home: Path, *arguments: str, prefix: str = "pass", user: int | None = None) -> Iterator[Watch]:
+    watch = Watch(home, *arguments, prefix=prefix, user=user)
     try:
         yield watch
     finally:
@@ -108,7 +116,7 @@ def test_sixty_edits_and_a_kill_end_as_a_rebuild(home: Path) -> None:
                 until(watch.runs)
                 watch.process.kill()
                 watch.process.wait(LONG)
-                watch = Watch(home, "--json", "--allow-prune", "all")
+                watch = Watch(home, "--json", "--allow-prune", "all", prefix="pass", user=None)
         (home / "notes" / "last.md").write_text("# Last\n\nThe quokka closes the gate.\n")
         until(lambda: finds(home, "quokka"))
         assert watch.end(signal.SIGTERM) == 143
@@ -153,7 +161,7 @@ def test_a_root_that_goes_away_is_waited_for_and_a_new_folder_in_its_place_is_wa
     with watching(home) as watch:
         (home / "notes").rename(home / "elsewhere")
         until(lambda: "no such folder); nothing was changed; waiting for it" in watch.said.read_text())
-        assert finds(home, "pump")
+        assert finds(home, "Pump")
         write_corpus(home / "notes", pages=6, sections=2)
         time.sleep(1.5)  # the new folder is seen, and watched
         (home / "notes" / "new.md").write_text("# New\n\nThe okapi is back.\n")
@@ -193,13 +201,13 @@ def test_a_store_inside_the_corpus_does_not_wake_its_own_watch(home: Path) -> No
 
 
 def test_where_the_system_has_no_watches_left_it_says_so_and_looks_through_the_tree(home: Path) -> None:
-    none_left = (
-        "import ctypes, os\n"
-        "if os.getuid() == 0: [os.chmod(p, 0o777) for p in ('.', 'notes')]; os.setgid(65534); os.setuid(65534)\n"
-        "libc = ctypes.CDLL(None)\n"
-        "while libc.inotify_init() >= 0: pass\n"
-    )
-    with watching(home, prefix=f"exec({none_left!r})") as watch:
+    if user := another_user():  # the watches of this one are wanted by other tests
+        for folder in (home, *home.parents):
+            if folder.name.startswith(("pytest-", "popen-", "test_")):
+                folder.chmod(0o755)
+        home.chmod(0o777)
+    none_left = "import ctypes; libc = ctypes.CDLL(None)\nwhile libc.inotify_init() >= 0: pass"
+    with watching(home, prefix=f"exec({none_left!r})", user=user) as watch:
         until(lambda: "the system could not watch" in watch.said.read_text())
         until(lambda: "generation 1" in watch.said.read_text())
         (home / "notes" / "new.md").write_text("# New\n\nThe okapi is seen.\n")
