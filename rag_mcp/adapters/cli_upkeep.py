@@ -28,4 +28,50 @@ def watch() -> None:
     """
 
 
-VERBS = (watch,)
+log_option = click.option(
+    "--log", type=click.Path(dir_okay=False), help="The log. [default: one for each store in your log folder]"
+)
+
+
+@click.command(short_help="One ingest as a scheduler wants it.")
+@click.argument("corpus", required=False)
+@log_option
+@click.option("--full", is_flag=True, help="Embed everything again, in place.")
+@click.option("--clean", is_flag=True, help="Remove the store first.")
+@click.option("--model-dir", type=click.Path(file_okay=False), help="As RAG_MCP_MODEL_DIR.")
+@excluding
+@pruning
+@hand_over_options
+@verb
+def tick() -> None:
+    """Ingest CORPUS once; add one line to a log, which is set aside as LOG.1 when it is near 5 MB.
+
+    A store that another run is writing counts as success; every other exit code is that of an ingest.
+    """
+
+
+@click.command(short_help="Have the store kept up to date by the system's scheduler.")
+@click.argument("corpus", required=False)
+@click.option("--every", metavar="TIME", help="15m, 1h, 1d, 1w. [default: 15m; with --full: 1w]")
+@click.option(
+    "--kind",
+    type=click.Choice(["systemd", "cron", "windows"]),
+    help="systemd user timer, crontab, or Task Scheduler. [default: what this system has]",
+)
+@click.option("--print", "act", flag_value="print", default=True, help="Show what would be set up. The default.")
+@click.option("--install", "act", flag_value="install", help="Set it up for this user; an earlier one is replaced.")
+@click.option("--remove", "act", flag_value="remove", help="Take it out again.")
+@click.option("--full", is_flag=True, help="A second job that embeds everything again, in place, as a safety net.")
+@log_option
+@excluding
+@pruning
+@hand_over_options
+@verb
+def schedule() -> None:
+    """Run rag-mcp tick CORPUS every 15 minutes, by a systemd user timer, a crontab line or Task Scheduler.
+
+    Every path and setting is written down, so that the job needs nothing of this terminal.
+    """
+
+
+VERBS = (watch, tick, schedule)

@@ -35,6 +35,11 @@ def refuse(failure: errors.Failure, options: Options) -> int:
         print_json(refusal_shape(failure))
     else:
         click.echo(f"rag-mcp: {failure.message}", err=True)
+    return code_of(failure)
+
+
+def code_of(failure: errors.Failure) -> int:
+    """The exit code of a refusal: 3 for a busy store, 2 for a setting, else 1."""
     match failure:
         case errors.WriterBusy():
             return summary.BUSY
@@ -250,5 +255,5 @@ VERBS: Mapping[str, Callable[[Options], int]] = {
     "install": install,
     "demo": demo,
     **{f"golden_{act}": golden(act) for act in ("init", "run", "record", "compare")},
-    **{act: upkeep(act) for act in ("watch",)},
+    **{act: upkeep(act) for act in ("watch", "tick", "schedule")},
 }

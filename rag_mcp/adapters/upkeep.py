@@ -4,13 +4,17 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TypeVar
 
 import click
+from returns.result import Failure, Result
 
 from rag_mcp.adapters.commands import Options, allowance, opened
-from rag_mcp.pure import summary
+from rag_mcp.effects.boundary import Refused
+from rag_mcp.pure import errors, summary
 from rag_mcp.pure.paths import printable
+
+T = TypeVar("T")
 
 
 def corpus_of(options: Options, verb: str) -> str:
@@ -53,4 +57,25 @@ def watch(options: Options) -> int:
     return summary.DONE
 
 
-ACTS: Mapping[str, Callable[[Mapping[str, Any]], int]] = {"watch": watch}
+def value(made: Result[T, errors.Failure]) -> T:
+    """What was made; raises Refused where it is a failure."""
+    if isinstance(made, Failure):
+        raise Refused(made.failure())
+    return made.unwrap()
+
+
+def tick(options: Options) -> int:
+    """One ingest for a scheduler."""
+    from rag_mcp.adapters.ticking import tick
+
+    return tick(options)
+
+
+def schedule(options: Options) -> int:
+    """An ingest every so often."""
+    from rag_mcp.adapters.scheduling import schedule
+
+    return schedule(options)
+
+
+ACTS: Mapping[str, Callable[[Options], int]] = {"watch": watch, "tick": tick, "schedule": schedule}
