@@ -14,7 +14,8 @@ from rag_mcp.adapters.lock import WriterLock
 from rag_mcp.adapters.ticking import LARGEST, note
 
 STANDIN = """#!/bin/sh
-printf '%s' "$(basename "$0")" >> "$CALLS"; for word in "$@"; do printf ' [%s]' "$word" >> "$CALLS"; done; echo >> "$CALLS"
+printf '%s' "$(basename "$0")" >> "$CALLS"
+for word in "$@"; do printf ' [%s]' "$word" >> "$CALLS"; done; echo >> "$CALLS"
 case "$(basename "$0") $1" in
     "crontab -l") if [ -f "$TABLE" ]; then cat "$TABLE"; else echo "no crontab for you" >&2; exit 1; fi;;
     "crontab -") cat > "$TABLE";;
@@ -69,7 +70,13 @@ def test_a_systemd_timer_is_installed_verified_and_removed(home: Path) -> None:
     name = units[1].name
     assert calls(home) == ["systemctl [--user] [daemon-reload]", f"systemctl [--user] [enable] [--now] [{name}]"]
     if program := shutil.which("systemd-analyze"):
-        done = subprocess.run([program, "verify", "--user", *units], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [program, "verify", "--user", *units],
+            env={**os.environ, "XDG_RUNTIME_DIR": str(home)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
     scheduled(home, "--kind", "systemd", "--install", "--every", "1h")
     assert "OnUnitActiveSec=60min" in units[1].read_text()
