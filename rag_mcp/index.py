@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from returns.result import Failure, Result
 
 from rag_mcp.adapters import wiring
+from rag_mcp.adapters.exchange import mend_missing
 from rag_mcp.adapters.lock import held
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import set_aside
@@ -306,6 +307,7 @@ class Index:
             self._check_corpus()
             if clean:
                 _value(embedded_query(self._parts.embedder, "ready"))  # nothing is removed for one that fails
+            mend_missing(self.store)
             _value(lock.acquire())
             own = None
             if clean:

@@ -74,4 +74,26 @@ def schedule() -> None:
     """
 
 
-VERBS = (watch, tick, schedule)
+@click.command(short_help="Move to another embedder, and back.")
+@click.option("--corpus", metavar="ROOT", help="The corpus whose store is meant. [env RAG_MCP_CORPUS_ROOT]")
+@click.option("--golden", type=click.Path(dir_okay=False), help="Cases to compare by. [default: golden.toml, if here]")
+@click.option("--plan", "act", flag_value="plan", help="Show what building the new store would do, and stop.")
+@click.option("--switch", "act", flag_value="switch", help="Put the new store in the place of the old one.")
+@click.option("--rollback", "act", flag_value="rollback", help="Put the old store back.")
+@click.option(
+    "--discard", "act", flag_value="discard", help="Remove what is beside: an unused new store, else the old."
+)
+@click.option("--anyway", is_flag=True, help="With --switch: also where the new store answers worse.")
+@excluding
+@pruning
+@hand_over_options
+@verb
+def cutover() -> None:
+    """Build a store by --embedder NAME beside the one that is in use, and compare the two by golden cases.
+
+    It may be interrupted and run again. The store in use answers meanwhile, and is exchanged only by --switch, in a
+    moment; nothing is embedded for that, nor for going back. Exit code 1: built, and worse.
+    """
+
+
+VERBS = (watch, tick, schedule, cutover)

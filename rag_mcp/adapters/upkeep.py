@@ -78,4 +78,11 @@ def schedule(options: Options) -> int:
     return schedule(options)
 
 
-ACTS: Mapping[str, Callable[[Options], int]] = {"watch": watch, "tick": tick, "schedule": schedule}
+def cutover(options: Options) -> int:
+    """Move to another embedder."""
+    from rag_mcp.adapters.cutover_commands import run
+
+    return run(options)
+
+
+ACTS: Mapping[str, Callable[[Options], int]] = {"watch": watch, "tick": tick, "schedule": schedule, "cutover": cutover}

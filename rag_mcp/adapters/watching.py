@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rag_mcp.adapters.settings import is_folder
 from rag_mcp.adapters.watcher import FolderChanges
-from rag_mcp.adapters.wiring import Parts, stored_pointer
+from rag_mcp.adapters.wiring import Parts, skipped, stored_pointer
 from rag_mcp.effects import watch as loop
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure.errors import ConfigError, CorpusMissing
@@ -39,5 +39,5 @@ def watch(
             return refused.failure
 
     settings = parts.settings
-    with FolderChanges(root, settings.excludes, (str(settings.store),), stop, say) as changes:
+    with FolderChanges(root, settings.excludes, skipped(settings), stop, say) as changes:
         loop.watch(look, changes, time.monotonic, tell, timing or Timing())

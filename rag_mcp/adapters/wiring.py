@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, field, frozen
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
+from rag_mcp.adapters.exchange import family
 from rag_mcp.adapters.lock import WriterLock
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import set_aside
@@ -128,7 +129,7 @@ def make_index(settings: Settings, embedder: Embedder, *, untouched: bool) -> "C
     try:
         dim = embedder.identity.dim
     except EmbedderFault as fault:
-        raise Refused(EmbedderFailed(settings.embedder or "", str(fault))) from fault
+        raise Refused(EmbedderFailed(settings.embedder or "of this store", str(fault))) from fault
     return ChromaIndex(str(settings.folder / "index"), dim, PrivateCopies() if untouched else None)
 
 
@@ -196,7 +197,12 @@ def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:
 
 def corpus_folder(settings: Settings, root: Path) -> CorpusFolder:
     """The corpus, the store itself left out where it lies inside."""
-    return CorpusFolder(str(root), settings.excludes, skip=(str(settings.store),))
+    return CorpusFolder(str(root), settings.excludes, skip=skipped(settings))
+
+
+def skipped(settings: Settings) -> tuple[str, ...]:
+    """Folders that are no notes wherever they lie: the store, and what a cutover keeps beside it."""
+    return tuple({str(folder): None for place in (settings.store, settings.folder) for folder in family(place)})
 
 
 def environ() -> dict[str, str]:

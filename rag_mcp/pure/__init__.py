@@ -50,6 +50,7 @@ For people and programs
     wire          the shapes that programs read
     advice        what to do about a failure
     reply         what the server's tool answers, within its budget
+    cutover       the renames that exchange two stores, and what a kill between them leaves to do
     schedules     an ingest every so often, in the words of systemd, cron and Task Scheduler
     watching      when a watched folder is looked at again, and what is told of it
     codec         JSON both ways, strict

@@ -1,6 +1,6 @@
 """The models known by name, as data, and where their files are found.
 
-    sources, in order:   the folder named in settings  ->  installed packages  ->  the model hub
+    sources, in order:   FOLDER/<model's name>, FOLDER (named in settings)  ->  installed packages  ->  the model hub
     before use:          SHA-256 of the file = the hash written here, where one is
 
 Packages are used as data: found, never imported. The hub is asked only for a model that no package carries,
@@ -151,7 +151,8 @@ def verify(piece: Piece, path: Path) -> Result[str, ModelMismatch]:
 
 def _candidates(spec: ModelSpec, piece: Piece, model_dir: Path | None, download: bool) -> Iterator[Path]:
     if model_dir:
-        yield from filter(Path.is_file, (model_dir / name for name in piece.names))
+        folders = (model_dir / spec.name, model_dir)  # one folder may hold several models: two are needed to compare
+        yield from filter(Path.is_file, (folder / name for folder in folders for name in piece.names))
     if piece.package:
         yield from filter(Path.is_file, (folder / piece.file for folder in _package_folders(piece.package)))
     elif spec.hub and importlib.util.find_spec("huggingface_hub"):
