@@ -96,4 +96,19 @@ def cutover() -> None:
     """
 
 
-VERBS = (watch, tick, schedule, cutover)
+@click.group(short_help="The models that turn text into vectors.")
+def model() -> None:
+    """Models are read from RAG_MCP_MODEL_DIR, the installed packages, or the model hub's cache on this machine."""
+
+
+@model.command("fetch", short_help="Download a model, once.")
+@click.argument("name")
+@verb
+def model_fetch() -> None:
+    """Download model NAME (bge: 1.3 GB) from the model hub into its cache on this machine.
+
+    This is the only command that uses the network. What was fetched is used without it ever after.
+    """
+
+
+VERBS = (watch, tick, schedule, cutover, model)

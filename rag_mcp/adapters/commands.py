@@ -255,5 +255,5 @@ VERBS: Mapping[str, Callable[[Options], int]] = {
     "install": install,
     "demo": demo,
     **{f"golden_{act}": golden(act) for act in ("init", "run", "record", "compare")},
-    **{act: upkeep(act) for act in ("watch", "tick", "schedule", "cutover")},
+    **{act: upkeep(act) for act in ("watch", "tick", "schedule", "cutover", "model_fetch")},
 }

@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 from returns.result import Failure, Result
 
-from rag_mcp.adapters.commands import Options, allowance, opened
+from rag_mcp.adapters.commands import Options, allowance, opened, print_json
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure import errors, summary
 from rag_mcp.pure.paths import printable
@@ -85,4 +85,23 @@ def cutover(options: Options) -> int:
     return run(options)
 
 
-ACTS: Mapping[str, Callable[[Options], int]] = {"watch": watch, "tick": tick, "schedule": schedule, "cutover": cutover}
+def model_fetch(options: Options) -> int:
+    """Fetch a model."""
+    from rag_mcp.adapters.wiring import fetch_model
+
+    found = fetch_model(options["name"])
+    if options["as_json"]:
+        print_json({"ok": True, "files": [{"path": str(path), "sha256": digest} for path, digest in found]})
+    else:
+        for path, digest in found:
+            click.echo(f"{printable(str(path))}\n  SHA-256 {digest}")
+    return summary.DONE
+
+
+ACTS: Mapping[str, Callable[[Options], int]] = {
+    "watch": watch,
+    "tick": tick,
+    "schedule": schedule,
+    "cutover": cutover,
+    "model_fetch": model_fetch,
+}

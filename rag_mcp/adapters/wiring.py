@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
+from returns.result import Failure
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
 from rag_mcp.adapters.exchange import family
@@ -186,6 +187,19 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
             ConfigError(f"the store was made by embedder {name!r}, which is not known here; name one with --embedder")
         )
     return OnnxEmbedder(spec, model_dir=settings.model_dir)
+
+
+def fetch_model(name: str) -> Sequence[tuple[Path, str]]:
+    """Fetch a model that is known by name; its files with their SHA-256. Raises Refused."""
+    from rag_mcp.adapters.embedders.models import KNOWN, by_name, fetch, sha256_of
+
+    spec = by_name(name)
+    if spec is None:
+        raise Refused(ConfigError(f"model {name!r} is not one of {', '.join(sorted(KNOWN))}"))
+    files = fetch(spec)
+    if isinstance(files, Failure):
+        raise Refused(EmbedderFailed(name, files.failure().sentence))
+    return [(path, sha256_of(path)) for path in (files.unwrap().weights, files.unwrap().tokenizer)]
 
 
 def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:
