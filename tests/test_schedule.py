@@ -109,6 +109,13 @@ def test_the_line_of_a_crontab_does_what_it_says_when_the_shell_runs_it(home: Pa
     assert re.fullmatch(r"\S+Z exit 0 generation 1: 2 ingested, .*\n", (home / "my log").read_text())
 
 
+def test_an_embedder_of_the_environment_is_written_down_only_until_there_is_a_store(home: Path) -> None:
+    assert "--embedder hash" in scheduled(home, "--kind", "cron", "--db", "s", RAG_MCP_EMBEDDER="hash").stdout
+    ingest(home / "my 100% notes", home / "s")
+    assert "--embedder" not in scheduled(home, "--kind", "cron", "--db", "s", RAG_MCP_EMBEDDER="hash").stdout
+    assert "--embedder hash" in scheduled(home, "--kind", "cron", "--db", "s", "--embedder", "hash").stdout
+
+
 def test_what_cannot_be_scheduled_is_refused_in_a_sentence(home: Path) -> None:
     assert "that divide 60" in scheduled(home, "--kind", "cron", "--every", "7m", code=2).stderr
     assert "--every '7'" in scheduled(home, "--every", "7", code=2).stderr

@@ -16,6 +16,7 @@ from rag_mcp.adapters.commands import Options
 from rag_mcp.adapters.registering import absolute, this_command
 from rag_mcp.adapters.settings import DEFAULT_COLLECTION, Settings, is_folder, resolve
 from rag_mcp.adapters.upkeep import corpus_of, value
+from rag_mcp.adapters.wiring import stored_pointer
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure import schedules, summary
 from rag_mcp.pure.errors import ConfigError
@@ -72,8 +73,8 @@ def _told(options: Options, settings: Settings) -> list[str]:
     words = ["--db", str(absolute(settings.store))]
     if settings.collection != DEFAULT_COLLECTION:
         words += ["--collection", settings.collection]
-    if settings.embedder is not None:
-        words += ["--embedder", settings.embedder]
+    if options.get("embedder") or (settings.embedder and stored_pointer(settings.folder) is None):
+        words += ["--embedder", str(settings.embedder)]  # else the store's own, which a cutover may change
     if settings.model_dir is not None:
         words += ["--model-dir", str(absolute(settings.model_dir))]
     for flag, given in (("--exclude", "exclude"), ("--handoff-mirror-basename", "handoff_mirror_basename")):
