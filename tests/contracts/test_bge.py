@@ -14,7 +14,7 @@ from pathlib import Path
 from struct import pack
 
 import pytest
-from contracts.test_embedders import close, entry, port, wire
+from contracts.test_embedders import CLS, SEP, close, entry, port, tiny_tokenizer, wire
 from returns.result import Success
 from storecheck import write_corpus
 from test_cli import rag
@@ -25,7 +25,6 @@ from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 from rag_mcp.pure.vectors import check, numbers
 
 PREFIX = BGE.query_prefix.split()
-PAD, CLS, SEP = 0, 1, 2
 WORDS = ["[UNK]", "[CLS]", "[SEP]", *(word.rstrip(":") for word in PREFIX), ":", *(f"w{n}" for n in range(40))]
 DIM = 1024
 
@@ -49,22 +48,10 @@ def summing_model() -> bytes:
     return wire(1, 8) + wire(7, graph) + wire(8, wire(1, "") + wire(2, 14))
 
 
-def word_tokenizer() -> str:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]
-    )
-    tokenizer.enable_truncation(128)
-    return tokenizer.to_str()
-
-
 def put(folder: Path) -> Path:
     (folder / "onnx").mkdir(parents=True)
     (folder / "onnx" / "model.onnx").write_bytes(summing_model())
-    (folder / "tokenizer.json").write_text(word_tokenizer())
+    (folder / "tokenizer.json").write_text(tiny_tokenizer(WORDS))
     return folder
 
 
