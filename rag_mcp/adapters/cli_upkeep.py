@@ -77,6 +77,7 @@ def schedule() -> None:
 @click.command(short_help="Move to another embedder, and back.")
 @click.option("--corpus", metavar="ROOT", help="The corpus whose store is meant. [env RAG_MCP_CORPUS_ROOT]")
 @click.option("--golden", type=click.Path(dir_okay=False), help="Cases to compare by. [default: golden.toml, if here]")
+@click.option("--tolerance", multiple=True, metavar="[MEASURE=]T", help="How far a mean may fall. Repeatable. [0.01]")
 @click.option("--plan", "act", flag_value="plan", help="Show what building the new store would do, and stop.")
 @click.option("--switch", "act", flag_value="switch", help="Put the new store in the place of the old one.")
 @click.option("--rollback", "act", flag_value="rollback", help="Put the old store back.")

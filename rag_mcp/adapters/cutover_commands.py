@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 from attrs import asdict
-from returns.result import Result
+from returns.result import Failure, Result
 
 from rag_mcp import golden
 from rag_mcp.adapters import exchange
@@ -22,11 +22,13 @@ from rag_mcp.effects.boundary import Refused
 from rag_mcp.index import Index
 from rag_mcp.pure import cutover, golden_render, render, summary
 from rag_mcp.pure.codec import structured
-from rag_mcp.pure.comparing import Comparison
+from rag_mcp.pure.comparing import Comparison, tolerance
 from rag_mcp.pure.cutover import NEXT, Verdict
 from rag_mcp.pure.errors import ConfigError, StoreMissing
 
 VERDICT = "cutover.json"
+MEANS_DECIDE = ("0.01",)
+"""Another model moves nearly every case, some of them down; what counts is whether a mean fell."""
 UNKNOWN = Verdict("", 0, worse=True)
 """A verdict that cannot be read: of no commit, so that another is asked for."""
 
@@ -159,7 +161,10 @@ def _compared(options: Options, old: Index, new: Index) -> tuple[Comparison, Ver
     if not options["golden"] and not path.is_file():
         return None
     cases = golden.load(path)
-    comparison = golden.compare(golden.run(old, cases), golden.run(new, cases))
+    allowed = tolerance(options["tolerance"] or MEANS_DECIDE)
+    if isinstance(allowed, Failure):
+        raise click.UsageError(f"--tolerance: {allowed.failure()}")
+    comparison = golden.compare(golden.run(old, cases), golden.run(new, cases), allowed.unwrap())
     return comparison, Verdict(str(path.absolute()), new.stats().generation, comparison.worse)
 
 
