@@ -11,9 +11,11 @@
 Expected failures are raised as `Refused`; its `failure` is one of the frozen values of `rag_mcp.pure.errors`.
 """
 
+import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from returns.result import Failure, Result
 
 from rag_mcp.adapters import wiring
+from rag_mcp.adapters.exchange import mend_missing
 from rag_mcp.adapters.lock import held
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import set_aside
@@ -31,27 +34,36 @@ from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_wo
 from rag_mcp.effects.ports import Embedder, Progress
 from rag_mcp.effects.record import Known, RecordDamaged
 from rag_mcp.pure import errors
+from rag_mcp.pure.identity import Choices
 from rag_mcp.pure.plans import Plan, SavedPlan
 from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.query import DEFAULT_K, parse_query
 from rag_mcp.pure.summary import Report
+from rag_mcp.pure.wishes import wishes
 
 if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds nothing to do is quick
     from rag_mcp.adapters.embedders.custom import TextsToNumbers
     from rag_mcp.adapters.record.reader import SqliteSnapshot
+    from rag_mcp.effects.record import Pointer
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
     from rag_mcp.pure.changes import Version
     from rag_mcp.pure.citations import Answer
     from rag_mcp.pure.coverage import Uncovered
-    from rag_mcp.pure.identity import Setup
+    from rag_mcp.pure.identity import Chunking, Setup
     from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.statistics import Stats
+    from rag_mcp.pure.watching import Looked, Timing
 
 T = TypeVar("T")
 Announce = Callable[[], None]
 ALL = 2**62
 """As `allow_prune`: any number of files may go."""
+
+
+def warn(sentence: str) -> None:
+    """Log a sentence."""
+    logging.getLogger(__name__).warning(sentence)
 
 
 def nobody() -> None:
@@ -82,6 +94,9 @@ class Index:
         policy: "SearchPolicy | None" = None,
         dedupe_snapshots: bool = True,
         untouched: bool = False,
+        handoff_mirror_dir: str | None = None,
+        handoff_mirror_basenames: Sequence[str] | None = None,
+        chunking: "Chunking | None" = None,
     ) -> Self:
         """An index over `corpus`, kept in `store` (a folder of the user's data directory where none is named).
 
@@ -90,16 +105,26 @@ class Index:
         store was made by, else the default. Nothing is created, and no model is loaded, before there is need.
         Without `dedupe_snapshots` an ingest lets be found what repeats the snapshot before it in a dated series.
         With `untouched`, reading leaves every byte of the store as it is: Chroma, which writes whenever it opens, gets
-        a private copy. Raises Refused(ConfigError).
+        a private copy.
+
+        The hand-over settings (see `pure.classify`) and `chunking` are what an ingest works with, and are kept in the
+        store: None means those it was made with, else the defaults. Raises Refused(ConfigError).
         """
         name = embedder if isinstance(embedder, str) else None
         world = wiring.environ() if environ is None else environ
         settings = _value(
             resolve(world, corpus=corpus, store=store, collection=collection, embedder=name, excludes=exclude)
         )
+        names = None if handoff_mirror_basenames is None else tuple(handoff_mirror_basenames)
+        asked = _value(wishes(handoff_mirror_dir, names, chunking))
         given = None if isinstance(embedder, str) else embedder
         parts = wiring.assemble(
-            settings, embedder=given, progress=progress, dedupe_snapshots=dedupe_snapshots, untouched=untouched
+            settings,
+            embedder=given,
+            wishes=asked,
+            progress=progress,
+            dedupe_snapshots=dedupe_snapshots,
+            untouched=untouched,
         )
         return cls(parts, policy)
 
@@ -120,12 +145,16 @@ class Index:
         Raises Refused (CorpusMissing, EmbedderFailed, StoreUnreachable).
         """
         with store_faults(str(self.store)), self._for_planning() as known:
+            self._follow(known.pointer() if known else None)
             return self._draft(known, Order(full, Limits(allow=allow_prune))).plan
 
     def save(self, plan: Plan, *, allow_prune: int | None = None) -> SavedPlan:
         """The plan with all that `apply` needs to make it again; write it with `rag_mcp.pure.codec`."""
         settings, dedupe = self._parts.settings, self._parts.dedupe_snapshots
-        return SavedPlan(str(settings.store), settings.collection, settings.excludes, allow_prune, dedupe, plan)
+        choices = self._parts.wishes.over(wiring.stored_choices(self.store))
+        return SavedPlan(
+            str(settings.store), settings.collection, settings.excludes, allow_prune, choices, dedupe, plan
+        )
 
     def apply(self, plan: Plan, *, allow_prune: int | None = None) -> Report:
         """Carry out a plan made before, if planning again gives the very same plan; else Refused(PlanMoved)."""
@@ -137,6 +166,26 @@ class Index:
         Raises Refused (CorpusMissing, EmbedderFailed, IndexFailed, PruneRefused, StoreUnreachable, WriterBusy).
         """
         return self._ingest(Order(full, Limits(allow=allow_prune)), clean=clean)
+
+    def watch(
+        self,
+        tell: "Callable[[Looked], None]",
+        *,
+        timing: "Timing | None" = None,
+        allow_prune: int | None = None,
+        stop: threading.Event | None = None,
+        say: Callable[[str], None] = warn,
+    ) -> None:
+        """Keep the store up to date with the corpus until `stop` is set: an ingest in each quiet moment after changes.
+
+        `tell` is called after every look, in this thread (`pure.watching.line` puts one into words); the writer's lock
+        is free between looks. Failures are told and tried again, a corpus that went away is waited for, and nothing is
+        pruned beyond `allow_prune`. `say` gets a sentence where the system cannot watch. Raises Refused (ConfigError;
+        CorpusMissing where there is no store yet either).
+        """
+        from rag_mcp.adapters.watching import watch
+
+        watch(self._parts, partial(self.ingest, allow_prune=allow_prune), tell, timing, stop or threading.Event(), say)
 
     def search(
         self,
@@ -276,8 +325,7 @@ class Index:
 
     def close(self) -> None:
         """Release files and memory; idempotent."""
-        if self._desk:
-            self._desk.held.turn_to(None)
+        self._leave_desk()
         self._parts.index.close()
 
     def __enter__(self) -> Self:
@@ -294,21 +342,25 @@ class Index:
             self._check_corpus()
             if clean:
                 _value(embedded_query(self._parts.embedder, "ready"))  # nothing is removed for one that fails
+            mend_missing(self.store)
             _value(lock.acquire())
+            own = None
             if clean:
                 lock.announce()
+                own = wiring.stored_choices(self.store)
                 self._parts.wipe()
             try:
-                return self._write(order, lock.announce, saved)
+                return self._write(order, lock.announce, saved, own)
             except RecordDamaged:
                 lock.announce()
                 set_aside(self.store)
-                return self._write(order, lock.announce, saved)
+                return self._write(order, lock.announce, saved, own)
 
-    def _write(self, order: Order, announce: Announce, saved: Plan | None) -> Report:
+    def _write(self, order: Order, announce: Announce, saved: Plan | None, own: "Choices | None") -> Report:
         record = self._parts.writer()
         try:
-            drafted = self._draft(record, order, announce)
+            self._follow(record.pointer())
+            drafted = self._draft(record, order, announce, own)
             if saved is not None:
                 _value(same_world(saved, drafted.plan))
             if not drafted.plan.quiet:
@@ -317,12 +369,22 @@ class Index:
         finally:
             record.close()
 
-    def _draft(self, known: Known | None, order: Order, announce: Announce = nobody) -> Draft:
+    def _follow(self, pointer: "Pointer | None") -> None:
+        """Go on with the embedder that the store was made by since, where none was named: never back to another."""
+        with self._turn:
+            if not wiring.follows(self._parts, pointer):
+                self._parts = wiring.reassembled(self._parts, pointer)
+                self._leave_desk()
+
+    def _draft(
+        self, known: Known | None, order: Order, announce: Announce = nobody, own: "Choices | None" = None
+    ) -> Draft:
         parts = self._parts
+        own = own or (known.choices() if known else Choices())
         if parts.corpus is None:
             raise Refused(errors.ConfigError("no corpus was named, and the store does not know one"))
         eyes = Eyes(parts.corpus, known, parts.index, parts.embedder, parts.progress)
-        return _value(draft(eyes, parts.run, order, announce))
+        return _value(draft(eyes, parts.run(own), order, announce))
 
     def _check_corpus(self) -> None:
         """A mistyped corpus must not even leave an empty store behind."""
@@ -339,6 +401,11 @@ class Index:
                 known = None  # an ingest would begin a new record
             yield known
 
+    def _leave_desk(self) -> None:
+        if self._desk is not None:
+            self._desk.held.turn_to(None)
+            self._desk = None
+
     def _at_desk(self, snapshot: "SqliteSnapshot") -> "Desk":
         """Where searches are carried out; made anew when the store was made anew by another embedder."""
         from rag_mcp.effects.retrieve import Desk
@@ -351,8 +418,7 @@ class Index:
             parts = self._parts = wiring.reassembled(self._parts, pointer)
             if parts.corpus is None:
                 raise Refused(errors.EmptyStore(str(self.store)))
-            if self._desk is not None:
-                self._desk.held.turn_to(None)
+            self._leave_desk()
             self._desk = Desk(
                 parts.corpus,
                 parts.index,

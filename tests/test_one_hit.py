@@ -1,5 +1,6 @@
 """What is said once is shown once: copies, renumbered sections, overlapping neighbours."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from storecheck import parts
 
 from rag_mcp import Index
 from rag_mcp.pure.identity import Chunking
+from rag_mcp.pure.wishes import Wishes
 
 STORY = " ".join(f"On day {n} the crew of the ketch mended sail {n} and wrote it down at length." for n in range(40))
 
@@ -36,7 +38,7 @@ def test_a_section_with_another_number_is_one_hit_and_another_value_is_not(corpu
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "keyword"])
 def test_overlapping_neighbours_are_one_hit_whose_lines_hold_it(corpus: Path, tmp_path: Path, mode: str) -> None:
-    with Index(parts(corpus, tmp_path / "store", chunking=Chunking(budget=64, overlap=16))) as index:
+    with Index(parts(corpus, tmp_path / "store", wishes=Wishes(Chunking(budget=64, overlap=16)))) as index:
         index.ingest()
         with index._reader.snapshot() as snapshot:
             rows = [row for row in snapshot.rows(snapshot.passing_rids(None), None) if row.source == "ketch.md"]
@@ -51,4 +53,4 @@ def test_overlapping_neighbours_are_one_hit_whose_lines_hold_it(corpus: Path, tm
             assert hit.text in cited
             assert not hit.citation.stale
     spans = sorted((cited.start_line, cited.end_line) for cited in ketch)
-    assert all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))

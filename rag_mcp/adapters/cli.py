@@ -3,7 +3,6 @@
 0 done   1 findings or refusal   2 usage   3 another writer   4 done, and some files were held
 """
 
-import functools
 import gc
 import os
 import signal
@@ -14,47 +13,10 @@ from typing import Any, NoReturn
 import click
 
 import rag_mcp
+from rag_mcp.adapters import cli_upkeep
+from rag_mcp.adapters.cli_options import excluding, hand_over_options, merged, pruning, series, shared_options, verb
 
 MODES = click.Choice(["hybrid", "semantic", "keyword"])
-
-
-def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that are accepted before and after a verb."""
-    options = (
-        click.option(
-            "--db", metavar="STORE", help="The store folder. [default: one for each corpus; env RAG_MCP_DB_PATH]"
-        ),
-        click.option("--collection", metavar="NAME", help="A store within the store. [env RAG_MCP_COLLECTION]"),
-        click.option(
-            "--embedder",
-            metavar="NAME",
-            help="default, bge or hash. [default: the store's own, else default; env RAG_MCP_EMBEDDER]",
-        ),
-        click.option("--json", "as_json", is_flag=True, default=None, help="Print JSON on standard output."),
-        click.option("--quiet", is_flag=True, default=None, help="No progress; a summary on one line."),
-    )
-    return functools.reduce(lambda made, option: option(made), reversed(options), function)
-
-
-def verb(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A verb: shared options merged with those given before it; expected failures become a sentence and a code."""
-
-    @shared_options
-    @click.pass_context
-    @functools.wraps(function)
-    def run(context: click.Context, /, **given: Any) -> None:
-        options = merged(context, given)
-        from rag_mcp.adapters import commands
-
-        context.exit(commands.guarded(function.__name__, options))
-
-    return run
-
-
-def merged(context: click.Context, given: dict[str, Any]) -> dict[str, Any]:
-    """The options of a verb, with those given before it where it was given none."""
-    before: dict[str, Any] = context.obj or {}
-    return {name: value if value is not None else before.get(name) for name, value in given.items()}
 
 
 @click.group(
@@ -94,11 +56,10 @@ def served(options: dict[str, Any]) -> NoReturn:
 @click.option("--out", type=click.Path(dir_okay=False), help="With --plan: save the plan, for rag-mcp apply.")
 @click.option("--full", is_flag=True, help="Ignore the manifest and embed everything again, in place.")
 @click.option("--clean", is_flag=True, help="Remove the store first.")
-@click.option(
-    "--exclude", "exclude", multiple=True, metavar="GLOB", help="Leave out paths (gitignore syntax). Repeatable."
-)
-@click.option("--no-snapshot-dedupe", is_flag=True, help="Show what repeats the day before in a dated series, too.")
-@click.option("--allow-prune", metavar="N|all", help="Let so many files vanish from the store in one run.")
+@excluding
+@pruning
+@series
+@hand_over_options
 @verb
 def ingest() -> None:
     """Bring the store up to date with the folder CORPUS: embed what is new, forget what is gone.
@@ -278,6 +239,10 @@ def golden_compare() -> None:
 @verb
 def demo() -> None:
     """Ingest a small bundled corpus in a temporary folder: a plan, an edit, a second plan, three cited answers."""
+
+
+for upkeep_verb in cli_upkeep.VERBS:
+    cli.add_command(upkeep_verb)
 
 
 def main() -> NoReturn:

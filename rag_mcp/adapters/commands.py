@@ -35,6 +35,11 @@ def refuse(failure: errors.Failure, options: Options) -> int:
         print_json(refusal_shape(failure, echoed_k(failure, options)))
     else:
         click.echo(f"rag-mcp: {failure.message}", err=True)
+    return code_of(failure)
+
+
+def code_of(failure: errors.Failure) -> int:
+    """The exit code of a refusal: 3 for a busy store, 2 for a setting, else 1."""
     match failure:
         case errors.WriterBusy():
             return summary.BUSY
@@ -76,6 +81,9 @@ def opened(options: Options, *, corpus: str | None) -> Index:
         exclude=tuple(options.get("exclude") or ()),
         dedupe_snapshots=not options.get("no_snapshot_dedupe"),
         progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json"))),
+        handoff_mirror_dir=options.get("handoff_mirror_dir"),
+        handoff_mirror_basenames=options.get("handoff_mirror_basename") or None,
+        chunking=options.get("chunking"),
     )
 
 
@@ -141,6 +149,9 @@ def apply(options: Options) -> int:
                 "embedder": saved.plan.embedder,
                 "exclude": saved.excludes,
                 "no_snapshot_dedupe": not saved.dedupe_snapshots,
+                "handoff_mirror_dir": saved.choices.labelling.mirror_dir,
+                "handoff_mirror_basename": saved.choices.labelling.mirror_basenames,
+                "chunking": saved.choices.chunking,
             }
             with opened({**options, **named}, corpus=saved.plan.root) as index:
                 return show_report(index.apply(saved.plan, allow_prune=saved.allow_prune), options)
@@ -238,6 +249,17 @@ def golden(act: str) -> Callable[[Options], int]:
     return run
 
 
+def upkeep(act: str) -> Callable[[Options], int]:
+    """A verb that keeps a store fresh."""
+
+    def run(options: Options) -> int:
+        from rag_mcp.adapters import upkeep
+
+        return upkeep.ACTS[act](options)
+
+    return run
+
+
 VERBS: Mapping[str, Callable[[Options], int]] = {
     "ingest": ingest,
     "apply": apply,
@@ -247,4 +269,5 @@ VERBS: Mapping[str, Callable[[Options], int]] = {
     "install": install,
     "demo": demo,
     **{f"golden_{act}": golden(act) for act in ("init", "run", "record", "compare")},
+    **{act: upkeep(act) for act in ("watch", "tick", "schedule", "cutover", "model_fetch")},
 }

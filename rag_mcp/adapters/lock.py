@@ -39,8 +39,18 @@ class WriterLock:
         except BlockingIOError:
             os.close(handle)
             return Failure(WriterBusy(str(self._folder), holder(self._folder)))
+        if not self._still_there(handle):
+            os.close(handle)
+            return Failure(WriterBusy(str(self._folder), "a cutover, which has just put another store in its place"))
         self._handle = handle
         return Success(None)
+
+    def _still_there(self, handle: int) -> bool:
+        """The folder may have been renamed since the lock was opened; then it guards another store."""
+        try:
+            return os.path.samestat(os.fstat(handle), (self._folder / LOCK).stat())
+        except FileNotFoundError:
+            return False
 
     def announce(self) -> None:
         """Write down who holds the lock, once."""

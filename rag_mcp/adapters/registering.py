@@ -58,7 +58,7 @@ def _settings(options: Mapping[str, Any]) -> tuple[Settings, Path]:
         case Success(settings):
             if settings.corpus is None:
                 raise Refused(ConfigError("no folder was named: give --corpus ROOT, or set RAG_MCP_CORPUS_ROOT"))
-            corpus = _absolute(settings.corpus)
+            corpus = absolute(settings.corpus)
             if not is_folder(corpus):
                 raise Refused(ConfigError(f"the corpus {corpus} is not a folder; nothing was registered"))
             return settings, corpus
@@ -70,18 +70,18 @@ def _settings(options: Mapping[str, Any]) -> tuple[Settings, Path]:
 
 def _registration(name: str, settings: Settings, corpus: Path) -> Registration:
     """What the client is told. The store is always named: a client may not see the user's data directory."""
-    env = {"RAG_MCP_CORPUS_ROOT": str(corpus), "RAG_MCP_DB_PATH": str(_absolute(settings.store))}
+    env = {"RAG_MCP_CORPUS_ROOT": str(corpus), "RAG_MCP_DB_PATH": str(absolute(settings.store))}
     if settings.collection != DEFAULT_COLLECTION:
         env["RAG_MCP_COLLECTION"] = settings.collection
     if settings.embedder is not None:
         env["RAG_MCP_EMBEDDER"] = settings.embedder
     if settings.model_dir is not None:
-        env["RAG_MCP_MODEL_DIR"] = str(_absolute(settings.model_dir))
-    command, *arguments = _command()
+        env["RAG_MCP_MODEL_DIR"] = str(absolute(settings.model_dir))
+    command, *arguments = this_command()
     return Registration(name, command, tuple(arguments), tuple(env.items()))
 
 
-def _command() -> list[str]:
+def this_command() -> list[str]:
     """How this very installation is started; a virtual environment's links must stay, they are what makes it one."""
     python = Path(sys.executable).absolute()
     script = python.with_name("rag-mcp.exe" if sys.platform == "win32" else "rag-mcp")
@@ -92,14 +92,14 @@ def _file(client: Client, options: Mapping[str, Any]) -> Path:
     """The client's file, or the one that was named."""
     try:
         if options["file"]:
-            return _absolute(Path(options["file"]).expanduser())
+            return absolute(Path(options["file"]).expanduser())
         home = Path.home()
     except RuntimeError as error:
         raise Refused(ConfigError("there is no home directory; name the client's file with --file PATH")) from error
     return clients.place(client, environ=os.environ, home=home, folder=Path.cwd(), platform=sys.platform)
 
 
-def _absolute(path: Path) -> Path:
+def absolute(path: Path) -> Path:
     """The path from the root; links in it stay, except where '..' would otherwise mean something else."""
     return path.resolve() if ".." in path.parts else path.absolute()
 
@@ -129,7 +129,7 @@ def _tell(draft: clients.Draft, backup: Path | None, client: Client, name: str) 
 def _next(draft: clients.Draft, client: Client, settings: Settings, corpus: Path) -> None:
     """What is left to do."""
     if not is_folder(settings.folder):
-        words = ["rag-mcp", "ingest", str(corpus), "--db", str(_absolute(settings.store))]
+        words = ["rag-mcp", "ingest", str(corpus), "--db", str(absolute(settings.store))]
         if settings.collection != DEFAULT_COLLECTION:
             words += ["--collection", settings.collection]
         if settings.embedder is not None:

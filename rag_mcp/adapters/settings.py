@@ -16,7 +16,7 @@ from returns.result import Failure, Result, Success
 from rag_mcp.pure.errors import ConfigError
 
 DEFAULT_COLLECTION = "knowledge"
-EMBEDDERS = ("default", "minilm-l6-v2", "bge", "hash")
+EMBEDDERS = ("default", "minilm-l6-v2", "bge", "bge-large-en-v1.5", "hash")
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 

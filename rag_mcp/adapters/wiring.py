@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from attrs import evolve, field, frozen
+from returns.result import Failure
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
+from rag_mcp.adapters.exchange import family
 from rag_mcp.adapters.lock import WriterLock
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import set_aside
@@ -19,7 +21,8 @@ from rag_mcp.effects.boundary import Refused
 from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Progress, Silence, VectorIndex
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
 from rag_mcp.pure.errors import ConfigError, EmbedderFailed
-from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
+from rag_mcp.pure.identity import Choices, RunIdentity
+from rag_mcp.pure.wishes import Wishes
 
 if TYPE_CHECKING:
     from rag_mcp.adapters.embedders.custom import TextsToNumbers
@@ -41,8 +44,7 @@ class Parts:
     corpus: CorpusFolder | None
     embedder: Embedder
     index: VectorIndex
-    labelling: Labelling = Labelling()
-    chunking: Chunking = Chunking()
+    wishes: Wishes = Wishes()
     progress: Progress = field(factory=Silence)
     checkpoint: Checkpoint = no_checkpoint
     dedupe_snapshots: bool = True
@@ -54,10 +56,10 @@ class Parts:
         """The folder of the store's collection."""
         return self.settings.folder
 
-    @property
-    def run(self) -> RunIdentity:
-        """What a run with these parts would make."""
-        return RunIdentity(self.embedder.identity, self.chunking, self.labelling, self.dedupe_snapshots)
+    def run(self, own: Choices) -> RunIdentity:
+        """What a run with these parts would make of a store that has its `own` choices."""
+        choices = self.wishes.over(own)
+        return RunIdentity(self.embedder.identity, choices.chunking, choices.labelling, self.dedupe_snapshots)
 
     def lock(self) -> WriterLock:
         """The writer's lock, not yet taken."""
@@ -97,8 +99,7 @@ def assemble(
     settings: Settings,
     *,
     embedder: "Embedder | TextsToNumbers | None" = None,
-    labelling: Labelling | None = None,
-    chunking: Chunking | None = None,
+    wishes: Wishes = Wishes(),
     progress: Progress | None = None,
     checkpoint: Checkpoint = no_checkpoint,
     dedupe_snapshots: bool = True,
@@ -116,8 +117,7 @@ def assemble(
         corpus=corpus_folder(settings, root) if root else None,
         embedder=maker,
         index=make_index(settings, maker, untouched=untouched),
-        labelling=labelling or Labelling(),
-        chunking=chunking or Chunking(),
+        wishes=wishes,
         progress=progress or Silence(),
         checkpoint=checkpoint,
         dedupe_snapshots=dedupe_snapshots,
@@ -146,7 +146,7 @@ def make_index(settings: Settings, embedder: Embedder, *, untouched: bool) -> "C
     try:
         dim = embedder.identity.dim
     except EmbedderFault as fault:
-        raise Refused(EmbedderFailed(settings.embedder or "", str(fault))) from fault
+        raise Refused(EmbedderFailed(settings.embedder or "of this store", str(fault))) from fault
     return ChromaIndex(str(settings.folder / "index"), dim, PrivateCopies() if untouched else None)
 
 
@@ -178,6 +178,15 @@ def stored_pointer(folder: Path) -> Pointer | None:
         return None
 
 
+def stored_choices(folder: Path) -> Choices:
+    """What was chosen for the store in a folder; the defaults where it cannot say."""
+    try:
+        with SqliteReader(folder).snapshot() as snapshot:
+            return snapshot.choices()
+    except (OSError, RecordDamaged, RecordForeign, RecordUnavailable):
+        return Choices()
+
+
 def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
     """The embedder by name; one whose files are away goes by what the store says of it."""
     name = settings.embedder or (pointer.embedder.name if pointer else "default")
@@ -199,6 +208,19 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
     return present_or_absent(made, pointer.embedder) if pointer is not None and named else made
 
 
+def fetch_model(name: str) -> Sequence[tuple[Path, str]]:
+    """Fetch a model that is known by name; its files with their SHA-256. Raises Refused."""
+    from rag_mcp.adapters.embedders.models import KNOWN, by_name, fetch, sha256_of
+
+    spec = by_name(name)
+    if spec is None:
+        raise Refused(ConfigError(f"model {name!r} is not one of {', '.join(sorted(KNOWN))}"))
+    files = fetch(spec)
+    if isinstance(files, Failure):
+        raise Refused(EmbedderFailed(name, files.failure().sentence))
+    return [(path, sha256_of(path)) for path in (files.unwrap().weights, files.unwrap().tokenizer)]
+
+
 def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:
     """An exact index of these vectors."""
     from rag_mcp.adapters.stores.exact import ExactScan
@@ -208,7 +230,12 @@ def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:
 
 def corpus_folder(settings: Settings, root: Path) -> CorpusFolder:
     """The corpus, the store itself left out where it lies inside."""
-    return CorpusFolder(str(root), settings.excludes, skip=(str(settings.store),))
+    return CorpusFolder(str(root), settings.excludes, skip=skipped(settings))
+
+
+def skipped(settings: Settings) -> tuple[str, ...]:
+    """Folders that are no notes wherever they lie: the store, and what a cutover keeps beside it."""
+    return tuple({str(folder): None for place in (settings.store, settings.folder) for folder in family(place)})
 
 
 def environ() -> dict[str, str]:

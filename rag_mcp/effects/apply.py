@@ -136,6 +136,7 @@ def _commit(
     try:
         with hands.record.commit() as tx:
             before = tx.rids()
+            tx.choose(run.choices)  # with the first rows that rest on it: a run after a kill goes on the same way
             if plan.refill_keywords:  # first: what is taken out below must be there to be taken out
                 tx.refill_keywords()
             changes = [change for file in segment if (change := _rewrite(tx, file, run, documents))]

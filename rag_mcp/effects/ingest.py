@@ -117,9 +117,10 @@ def carry_out(hands: Hands, drafted: Draft) -> Result[Report, IngestFailure]:
     if plan.refusal:
         return Failure(plan.refusal)
     if plan.quiet:
-        if hands.record.unseen() != drafted.unseen:
+        if (hands.record.unseen(), hands.record.choices()) != (drafted.unseen, drafted.run.choices):
             with hands.record.commit() as tx:
                 tx.cover(drafted.unseen)
+                tx.choose(drafted.run.choices)
         sweep(hands)
         return Success(report(plan, counted(hands.record, Work())))
     match apply_plan(hands, plan, drafted.run, drafted.documents, drafted.unseen):

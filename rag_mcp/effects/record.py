@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import frozen
 
 from rag_mcp.pure.coverage import Uncovered
-from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.identity import Choices, EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, Entry, Grouped, RowsSeen
 from rag_mcp.pure.snapshots import Place, Same, View
 from rag_mcp.pure.values import Chunk, Document
@@ -114,6 +114,9 @@ class Commit(Protocol):
     def cover(self, unseen: Sequence[Uncovered]) -> None:
         """Note down what this run could not have, or left out, in place of what an earlier one did."""
 
+    def choose(self, choices: Choices) -> None:
+        """Keep what was chosen for the store, for the runs after this one."""
+
     def distrust(self, paths: Iterable[str], rids: Iterable[str]) -> None:
         """Let the next ingest do these files, and these vectors, again; nothing that answers is removed."""
 
@@ -150,6 +153,9 @@ class Known(Protocol):
 
     def unseen(self) -> tuple[Uncovered, ...]:
         """What the last run could not have, or left out, in the order of `coverage.unseen`."""
+
+    def choices(self) -> Choices:
+        """What was chosen for the store; the defaults where nothing was."""
 
     def coverage(self) -> tuple[Uncovered, ...]:
         """Everything that is not wholly searchable, and why."""

@@ -6,6 +6,7 @@ Nouns
     identity      what an index was made by; what must be redone when that changes
     errors        every expected failure, a closed union
     vectors       checks and names of vectors
+    wishes        what is asked of a run, over what was chosen for the store before
     metrics       measures of a ranking, and of the characters it covers
     manifest      what the record believes of a file, and the evidence for it
     plans         the plan: one decision and one reason for every path
@@ -54,6 +55,9 @@ For people and programs
     wire          the shapes that programs read
     advice        what to do about a failure
     reply         what the server's tool answers, within its budget
+    cutover       the renames that exchange two stores, and what a kill between them leaves to do
+    schedules     an ingest every so often, in the words of systemd, cron and Task Scheduler
+    watching      when a watched folder is looked at again, and what is told of it
     codec         JSON both ways, strict
     golden_codec  golden cases and baselines, from plain data and back
     golden_render golden cases as lines of text

@@ -71,6 +71,14 @@ class Labelling:
 
 
 @frozen
+class Choices:
+    """What a user may choose for a store besides its embedder; it is kept there, and holds until another is chosen."""
+
+    chunking: Chunking = Chunking()
+    labelling: Labelling = Labelling()
+
+
+@frozen
 class RunIdentity:
     """What a run would make; compared with what the record says was made."""
 
@@ -81,6 +89,11 @@ class RunIdentity:
     reader_version: int = READER_VERSION
     chunker_version: int = CHUNKER_VERSION
     metadata_version: int = CURRENT_METADATA_VERSION
+
+    @property
+    def choices(self) -> Choices:
+        """What was chosen of it."""
+        return Choices(self.chunking, self.labelling)
 
     @cached_property
     def recipe(self) -> str:

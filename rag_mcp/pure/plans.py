@@ -5,6 +5,7 @@ from enum import Enum
 from attrs import frozen
 
 from rag_mcp.pure.errors import PruneRefused
+from rag_mcp.pure.identity import Choices
 from rag_mcp.pure.values import Excluded
 
 
@@ -129,6 +130,7 @@ class SavedPlan:
     collection: str
     excludes: tuple[str, ...]
     allow_prune: int | None
+    choices: Choices
     dedupe_snapshots: bool
     plan: Plan
 

@@ -82,11 +82,11 @@ WORDS = ["[UNK]", "[CLS]", "[SEP]", *(f"w{n}" for n in range(40)), "ask", ":"]
 DIM = 8
 
 
-def tiny_tokenizer() -> str:
+def tiny_tokenizer(words: list[str] = WORDS) -> str:
     """A token for each word, and the traps of the real file: truncation at 128, padding to 128."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-    tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(words)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]

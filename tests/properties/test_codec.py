@@ -12,6 +12,7 @@ from returns.result import Failure, Success
 
 from rag_mcp.pure.codec import PLAN_VERSION, dumps, plan_from_json, plan_to_json
 from rag_mcp.pure.errors import BadPlan, PruneRefused
+from rag_mcp.pure.identity import Choices, Chunking, Labelling
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Regroup, SavedPlan, Write
 from rag_mcp.pure.values import Excluded
 
@@ -47,13 +48,17 @@ plans = st.builds(
     st.booleans(),
     st.none() | st.builds(Regroup, texts, counts, counts),
 )
-saved_plans = st.builds(SavedPlan, texts, texts, keys, st.none() | counts, st.booleans(), plans)
+labellings = st.builds(Labelling, texts, keys)
+chunkings = st.builds(Chunking, st.none() | counts, st.sampled_from((0.25, 0.4)), counts, counts)
+choices = st.builds(Choices, chunkings, labellings)
+saved_plans = st.builds(SavedPlan, texts, texts, keys, st.none() | counts, choices, st.booleans(), plans)
 
 SAVED = SavedPlan(
     store="/store",
     collection="knowledge",
     excludes=("drafts/*",),
     allow_prune=None,
+    choices=Choices(),
     dedupe_snapshots=True,
     plan=Plan(
         root="/corpus",
@@ -80,7 +85,7 @@ def test_a_saved_plan_reads_back_equal(saved: SavedPlan) -> None:
 
 @given(damaged())
 def test_a_plan_of_a_damaged_world_reads_back_equal(pair: tuple[World, World]) -> None:
-    saved = SavedPlan("/store", "knowledge", (), None, True, pair[1].plan())
+    saved = SavedPlan("/store", "knowledge", (), None, Choices(), True, pair[1].plan())
     assert plan_from_json(plan_to_json(saved)) == Success(saved)
 
 

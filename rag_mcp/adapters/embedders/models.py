@@ -1,6 +1,6 @@
 """The models known by name, as data, and where their files are found.
 
-    sources, in order:   the folder named in settings  ->  installed packages  ->  the model hub
+    sources, in order:   FOLDER/<model's name>, FOLDER (named in settings)  ->  installed packages  ->  the model hub
     before use:          SHA-256 of the file = the hash written here, where one is
 
 Packages are used as data: found, never imported. The hub is asked only for a model that no package carries,
@@ -135,6 +135,21 @@ def locate(spec: ModelSpec, model_dir: Path | None = None, download: bool = Fals
     return Success(ModelFiles(*found))
 
 
+def fetch(spec: ModelSpec) -> Result[ModelFiles, ModelMissing]:
+    """Download a model from its hub into the hub's cache on this machine, and only because somebody asked for it."""
+    if not spec.hub:
+        return locate(spec)
+    try:
+        hub = importlib.import_module("huggingface_hub")
+        found = [Path(hub.hf_hub_download(spec.hub, piece.hub_file)) for piece in (spec.weights, spec.tokenizer)]
+    except (
+        Exception
+    ) as error:  # offline, unknown, refused, no disk: many kinds of exception there, and no base of theirs
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        return Failure(ModelMissing(spec.name, (spec.hub,), f"it could not be fetched ({reason}); {_by_hand(spec)}"))
+    return Success(ModelFiles(*found))
+
+
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file, in hex. Raises OSError where it cannot be read."""
     with path.open("rb") as file:
@@ -151,7 +166,8 @@ def verify(piece: Piece, path: Path) -> Result[str, ModelMismatch]:
 
 def _candidates(spec: ModelSpec, piece: Piece, model_dir: Path | None, download: bool) -> Iterator[Path]:
     if model_dir:
-        yield from filter(Path.is_file, (model_dir / name for name in piece.names))
+        folders = (model_dir / spec.name, model_dir)  # one folder may hold several models: two are needed to compare
+        yield from filter(Path.is_file, (folder / name for folder in folders for name in piece.names))
     if piece.package:
         yield from filter(Path.is_file, (folder / piece.file for folder in _package_folders(piece.package)))
     elif spec.hub and importlib.util.find_spec("huggingface_hub"):
@@ -180,5 +196,10 @@ def _missing(spec: ModelSpec, piece: Piece, model_dir: Path | None) -> ModelMiss
         return ModelMissing(spec.name, tuple(where), f"{name} is missing; reinstall that package")
     if spec.hub:
         where.append(f"the local cache of the model hub ({spec.hub})")
-    why = f"{name} is missing; name a folder with model.onnx and tokenizer.json in RAG_MCP_MODEL_DIR"
-    return ModelMissing(spec.name, tuple(where) or ("no folder",), why)
+    ask = f"fetch it with: rag-mcp model fetch {spec.name}, or " if spec.hub else ""
+    return ModelMissing(spec.name, tuple(where) or ("no folder",), f"{name} is missing; {ask}{_by_hand(spec)}")
+
+
+def _by_hand(spec: ModelSpec) -> str:
+    files = "model.onnx and tokenizer.json"
+    return f"put {files} into FOLDER/{spec.name}, or FOLDER itself, and name FOLDER in RAG_MCP_MODEL_DIR"

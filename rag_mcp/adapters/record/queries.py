@@ -8,7 +8,7 @@ from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.schema import WORDS_SINCE, translated
 from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
 from rag_mcp.pure.coverage import Uncovered, coverage
-from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.identity import Choices, EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, IndexSeen, RowsSeen
 from rag_mcp.pure.snapshots import Place, Same
 
@@ -88,6 +88,11 @@ class PlanningReads:
         """What the last run could not have, or left out."""
         with translated():
             return lay.read_unseen(self._db)
+
+    def choices(self) -> Choices:
+        """What was chosen for the store."""
+        with translated():
+            return lay.read_choices(self._db)
 
     def coverage(self) -> tuple[Uncovered, ...]:
         """Everything that is not wholly searchable, and why."""

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +11,7 @@ from attrs import asdict
 
 from rag_mcp.effects.record import Pointer
 from rag_mcp.pure.coverage import Uncovered
-from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.identity import Choices, Chunking, EmbedderIdentity, Labelling
 from rag_mcp.pure.manifest import Entry, RowsSeen, row_mark
 from rag_mcp.pure.values import Chunk, Lack
 from rag_mcp.pure.words import filed
@@ -178,6 +179,23 @@ def read_unseen(connection: sqlite3.Connection) -> tuple[Uncovered, ...]:
         return ()
     row = connection.execute("select unseen from coverage").fetchone()
     return tuple(Uncovered(path, Lack(lack), why) for path, lack, why in json.loads(row[0])) if row else ()
+
+
+def choices_value(choices: Choices) -> str:
+    """What was chosen, as the one line of `choices` holds it."""
+    return json.dumps(asdict(choices))
+
+
+def read_choices(connection: sqlite3.Connection) -> Choices:
+    """What was chosen for the store; the defaults where nothing was, or nothing that this version understands."""
+    if not connection.execute("select 1 from sqlite_schema where name = 'choices'").fetchone():
+        return Choices()
+    row = connection.execute("select choices from choices").fetchone()
+    with suppress(ValueError, TypeError, KeyError):
+        kept = json.loads(row[0])
+        names = tuple(map(str, kept["labelling"].pop("mirror_basenames")))
+        return Choices(Chunking(**kept["chunking"]), Labelling(**kept["labelling"], mirror_basenames=names))
+    return Choices()
 
 
 def keyword_values(row_id: int, title: str | None, chunk: Chunk) -> tuple[Any, ...]:

@@ -44,6 +44,10 @@ create table {place}grouped(
     lines integer not null) strict;
 """
 """`broken` is JSON, as `coverage` is."""
+CHOICES = """
+create table if not exists choices(one integer primary key check (one = 1), choices text not null) strict
+"""
+"""Made at need, once something was chosen that is not the default; JSON."""
 
 SCHEMA = f"""
 create table pointer(

@@ -12,10 +12,10 @@ from attrs import asdict
 from rag_mcp.adapters.record import repeats as told
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads, embedder_number
-from rag_mcp.adapters.record.schema import COVERAGE, connect_writer, translated
+from rag_mcp.adapters.record.schema import CHOICES, COVERAGE, connect_writer, translated
 from rag_mcp.effects.record import Changed, Pointer
 from rag_mcp.pure.coverage import Uncovered
-from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.identity import Choices, EmbedderIdentity
 from rag_mcp.pure.manifest import Entry, Grouped, RowsSeen
 from rag_mcp.pure.snapshots import Place, Same
 from rag_mcp.pure.values import Chunk, Document
@@ -156,6 +156,12 @@ class SqliteCommit:
         if lay.read_unseen(self._db) != tuple(unseen):
             self._db.execute(COVERAGE)
             self._db.execute("insert or replace into coverage values (1, ?)", [lay.unseen_value(unseen)])
+
+    def choose(self, choices: Choices) -> None:
+        """Keep what was chosen, where it is not what is kept."""
+        if lay.read_choices(self._db) != choices:
+            self._db.execute(CHOICES)
+            self._db.execute("insert or replace into choices values (1, ?)", [lay.choices_value(choices)])
 
     def distrust(self, paths: Iterable[str], rids: Iterable[str]) -> None:
         """Let the next ingest do these files, and these vectors, again."""
