@@ -193,7 +193,7 @@ class Index:
         from rag_mcp.effects.verify import verify
 
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
-            return verify(snapshot, self._parts.index, self._parts.corpus)
+            return verify(snapshot, self._parts.index, self._parts.corpus, self._parts.progress)
 
     def repair(self) -> bool:
         """Rebuild index and keywords from the record; True when that sufficed, False when an ingest must follow."""
@@ -213,10 +213,12 @@ class Index:
 
     def stats(self) -> "Stats":
         """What the store holds and what it was made by. Raises Refused."""
+        from rag_mcp.effects.record import STEPS
         from rag_mcp.pure.statistics import Stats
 
-        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
-            counted = snapshot.statistics()
+        counting = self._parts.progress.task("counting", STEPS, unit="counts")
+        with counting as advance, store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            counted = snapshot.statistics(advance)
             pointer = snapshot.pointer()
         sizes = sum(path.stat().st_size for path in self.store.rglob("*") if path.is_file())
         return Stats(

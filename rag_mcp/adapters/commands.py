@@ -14,6 +14,8 @@ from rag_mcp.pure import errors, render, summary
 from rag_mcp.pure.plans import Plan
 
 Options = Mapping[str, Any]
+PATIENCE = 1.0
+"""Seconds. What is mostly done by then shows no progress."""
 
 
 def guarded(name: str, options: Options) -> int:
@@ -57,15 +59,15 @@ def echo(lines: Iterable[str]) -> None:
         click.echo(line)
 
 
-def opened(options: Options, *, corpus: str | None) -> Index:
-    """The index that the options name."""
+def opened(options: Options, *, corpus: str | None, patience: float = 0.0) -> Index:
+    """The index that the options name; of what takes less than `patience` seconds no progress is shown."""
     return Index.open(
         corpus,
         store=options.get("db"),
         collection=options.get("collection"),
         embedder=options.get("embedder"),
         exclude=tuple(options.get("exclude") or ()),
-        progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json"))),
+        progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json")), after=patience),
     )
 
 
@@ -154,7 +156,7 @@ def query(options: Options) -> int:
 
 def verify(options: Options) -> int:
     """Check, and repair where asked; 1 when something was found."""
-    with opened(options, corpus=options["corpus"]) as index:
+    with opened(options, corpus=options["corpus"], patience=PATIENCE) as index:
         repaired = index.repair() if options["repair"] else None
         verdict = index.verify()
     if options["as_json"]:
@@ -178,7 +180,7 @@ def stats(options: Options) -> int:
     """Count, and list what is not wholly searchable where asked."""
     from rag_mcp.pure.wire import stats_shape
 
-    with opened(options, corpus=options["corpus"]) as index:
+    with opened(options, corpus=options["corpus"], patience=PATIENCE) as index:
         counted = index.stats()
         uncovered = index.coverage() if options["coverage"] else None
     if options["as_json"]:

@@ -1,11 +1,12 @@
 """The record as the shell sees it: one commit point for manifest, rows, keyword index and index pointer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
+from rag_mcp.effects.ports import ignored
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, Entry
@@ -13,6 +14,10 @@ from rag_mcp.pure.values import Chunk, Document
 
 if TYPE_CHECKING:  # a record for writing does without
     from rag_mcp.pure.citations import Row
+
+
+STEPS = 5
+"""Of counting what a store holds."""
 
 
 class RecordDamaged(Exception):
@@ -122,11 +127,11 @@ class Known(Protocol):
     def keys_of(self, paths: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """The content keys of the stored rows of each path, in order."""
 
-    def audit(self) -> RecordAudit:
-        """Read all of the record and say what is not what it was."""
+    def audit(self, advance: Callable[[int], None] = ignored) -> RecordAudit:
+        """Read all of the record and say what is not what it was; `advance` counts rows and vectors in use."""
 
-    def statistics(self) -> Statistics:
-        """Count what is there."""
+    def statistics(self, advance: Callable[[int], None] = ignored) -> Statistics:
+        """Count what is there, in STEPS steps."""
 
     def unseen(self) -> tuple[Uncovered, ...]:
         """What the last run could not have, or left out, in the order of `coverage.unseen`."""

@@ -1,10 +1,11 @@
 """What planning asks of a record, the same for the writer and for a reader's snapshot."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.schema import SCHEMA_VERSION, translated
+from rag_mcp.effects.ports import ignored
 from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
 from rag_mcp.pure.coverage import Uncovered, coverage
 from rag_mcp.pure.identity import EmbedderIdentity
@@ -46,23 +47,27 @@ class PlanningReads:
         with translated():
             return {path: tuple(key.hex() for (key,) in self._db.execute(sql, [path])) for path in paths}
 
-    def audit(self) -> RecordAudit:
+    def audit(self, advance: Callable[[int], None] = ignored) -> RecordAudit:
         """Read all of the record and say what is not what it was."""
         from rag_mcp.adapters.record.audit import audit
 
         with translated():
             pointer = lay.read_pointer(self._db)
-            return audit(self._db, pointer.embedder if pointer else None)
+            return audit(self._db, pointer.embedder if pointer else None, advance)
 
-    def statistics(self) -> Statistics:
+    def statistics(self, advance: Callable[[int], None] = ignored) -> Statistics:
         """Count what is there."""
-        count = "select count(*) from "
+
+        def counted(sql: str) -> int:
+            number = int(self._db.execute(f"select count({sql}").fetchone()[0])
+            advance(1)
+            return number
+
         with translated():
-            files, passages, contents, cached = (
-                int(self._db.execute(sql).fetchone()[0])
-                for sql in (count + "files", count + "rows", "select count(distinct key) from rows", count + "vectors")
-            )
+            files, passages = counted("*) from files"), counted("*) from rows")
+            contents, cached = counted("distinct key) from rows"), counted("*) from vectors")
             classes = dict(self._db.execute("select doc_class, count(*) from rows group by doc_class").fetchall())
+            advance(1)
         return Statistics(files, passages, contents, cached, classes)
 
     def unseen(self) -> tuple[Uncovered, ...]:
