@@ -38,6 +38,7 @@ from rag_mcp.pure.summary import Report
 
 if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds nothing to do is quick
     from rag_mcp.adapters.record.reader import SqliteSnapshot
+    from rag_mcp.doctor import Examination
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
     from rag_mcp.pure.citations import Answer
@@ -245,6 +246,12 @@ class Index:
         """
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             return snapshot.coverage()
+
+    def doctor(self) -> "Examination":
+        """Look at all that an answer depends on, as `rag_mcp.doctor.examine`; changes nothing, never raises Refused."""
+        from rag_mcp.doctor import of_parts
+
+        return of_parts(self._parts)
 
     def close(self) -> None:
         """Release files and memory; idempotent."""

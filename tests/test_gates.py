@@ -43,8 +43,8 @@ for _name, _contract in CONTRACTS.items():
 
 ALLOWED_IN_PURE = {
     "attrs", "bisect", "cattrs", "collections", "contextlib", "datetime", "enum", "functools", "hashlib", "heapq",
-    "itertools", "json", "markdown_it", "math", "operator", "posixpath", "re", "returns", "struct", "tomllib", "types",
-    "typing", "unicodedata", "yaml",
+    "itertools", "json", "markdown_it", "math", "operator", "posixpath", "re", "returns", "shlex", "struct", "tomllib",
+    "types", "typing", "unicodedata", "yaml",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 import rag_mcp
+from rag_mcp.adapters import cli_checks
 
 MODES = click.Choice(["hybrid", "semantic", "keyword"])
 
@@ -271,6 +272,9 @@ def golden_compare() -> None:
 @verb
 def demo() -> None:
     """Ingest a small bundled corpus in a temporary folder: a plan, an edit, a second plan, three cited answers."""
+
+
+cli_checks.add_to(cli, verb)
 
 
 def main() -> NoReturn:

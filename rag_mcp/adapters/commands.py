@@ -226,6 +226,17 @@ def golden(act: str) -> Callable[[Options], int]:
     return run
 
 
+def check(act: str) -> Callable[[Options], int]:
+    """A verb that looks and changes nothing."""
+
+    def run(options: Options) -> int:
+        from rag_mcp.adapters import checks
+
+        return checks.ACTS[act](options)
+
+    return run
+
+
 VERBS: Mapping[str, Callable[[Options], int]] = {
     "ingest": ingest,
     "apply": apply,
@@ -234,5 +245,6 @@ VERBS: Mapping[str, Callable[[Options], int]] = {
     "stats": stats,
     "install": install,
     "demo": demo,
+    **{act: check(act) for act in ("doctor",)},
     **{f"golden_{act}": golden(act) for act in ("init", "run", "record", "compare")},
 }

@@ -30,7 +30,7 @@ def verify(snapshot: Snapshot, index: VectorIndex, corpus: Corpus | None, progre
     belief, pointer = snapshot.belief(), snapshot.pointer()
     passages, vectors = sum(rows.count for rows in belief.rows.values()), belief.index.vectors
     files = len(belief.entries)
-    with (progress or Silence()).task("checking", passages + 2 * vectors + files, unit="things") as advance:
+    with (progress or Silence()).task("checking", passages + 2 * vectors + files, unit="checks") as advance:
         audit = snapshot.audit(advance)
         findings = list(record_findings(belief, audit.faults, audit.rows, audit.vectors))
         findings += index_finding(index_fault(snapshot, index, pointer))

@@ -8,6 +8,8 @@ Nouns
     vectors       checks and names of vectors
     metrics       measures of a ranking, and of the characters it covers
     manifest      what the record believes of a file, and the evidence for it
+    health        what was found out about an installation
+    versions      whether a version is one that a requirement allows
     plans         the plan: one decision and one reason for every path
 
 From bytes to chunks
@@ -43,6 +45,7 @@ Measuring answers
 
 For people and programs
     findings      what a check found, and what mends it
+    doctor        facts about an installation, judged
     summary       what a run did, and its exit code
     statistics    what a store holds
     render        lines of text

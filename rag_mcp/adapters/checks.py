@@ -1,0 +1,31 @@
+"""What the verbs doctor, cite and manifest do."""
+
+from collections.abc import Callable, Mapping
+
+import click
+from attrs import asdict
+
+from rag_mcp.adapters.commands import Options, echo, print_json
+from rag_mcp.pure import summary
+
+
+def doctor(options: Options) -> int:
+    """Look, show, 1 where there is an error; with --quiet what is as it should be is left out."""
+    from rag_mcp.doctor import Level, examine
+    from rag_mcp.pure import render
+
+    named = {name: options.get(name) for name in ("corpus", "collection", "embedder")}
+    seen = examine(store=options.get("db"), **named)
+    if options["as_json"]:
+        counts = {f"{level.value}s": seen.count(level) for level in (Level.ERROR, Level.WARNING, Level.NOTE)}
+        findings = [{**asdict(finding), "level": finding.level.value} for finding in seen.findings]
+        settings = [asdict(setting) for setting in seen.settings]
+        print_json({"ok": seen.ok, **counts, "settings": settings, "findings": findings})
+    else:
+        shown = [f for f in seen.findings if f.level is not Level.OK or not options["quiet"]]
+        echo(render.diagnosis_lines(shown))
+        click.echo(", ".join(f"{seen.count(level)} {level.value}" for level in Level))
+    return summary.DONE if seen.ok else summary.REFUSED
+
+
+ACTS: Mapping[str, Callable[[Options], int]] = {"doctor": doctor}

@@ -1,0 +1,22 @@
+"""The options of the verbs that look and change nothing: doctor, cite, manifest."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Verb = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def add_to(group: click.Group, verb: Verb) -> None:
+    """Put the verbs into the group; `verb` gives each the shared options and runs it."""
+    corpus = click.option("--corpus", metavar="ROOT", help="The corpus whose store is meant. [env RAG_MCP_CORPUS_ROOT]")
+
+    @group.command(short_help="Look at everything that an answer depends on.")
+    @corpus
+    @verb
+    def doctor() -> None:
+        """Look at environment, model, store, index, corpus and the clients' files; say what mends what is amiss.
+
+        Changes nothing, and needs neither a store nor a corpus. Exit code 1: a search or an ingest would fail.
+        """
