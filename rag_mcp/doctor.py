@@ -106,7 +106,9 @@ def _surroundings(world: Mapping[str, str]) -> Health:
 
 
 def _of_store(health: Health, settings: Settings, told: tuple[Setting, ...], own: "Embedder | None" = None) -> Health:
-    pointer = wiring.stored_pointer(settings.folder)
+    pointer = None
+    with suppress(Exception):  # of damage `_looked_into` will tell
+        pointer = wiring.stored_pointer(settings.folder)
     root = settings.corpus or (Path(pointer.root) if pointer else None)
     model = _model(settings, pointer) if own is None else None
     embedder = own if model is None else _embedder(settings, pointer, model)

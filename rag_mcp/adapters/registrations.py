@@ -72,7 +72,7 @@ def _is_ours(command: str, arguments: Sequence[str], env: Mapping[str, str]) -> 
 
 def _from_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Options as the variables that they stand for: `--db STORE` and `--db=STORE`."""
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
         option, equals, value = word.partition("=")
         if option in OPTIONS and (value if equals else following):
             yield OPTIONS[option], value if equals else following

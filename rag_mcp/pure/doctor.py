@@ -136,8 +136,8 @@ def _of_room(room: Room, store: Store | None) -> Iterator[Diagnosis]:
     enough = max(LITTLE_ROOM, COPIES * store.size if store else 0)
     where = f"{room.name} {room.path}"
     if room.refused:
-        what = f"it cannot be written to ({room.refused})"
-        yield Diagnosis(Level.ERROR, where, what, f"let this user write to it: {room.path}")
+        what = f"it cannot be written to ({room.refused}); searches work all the same"
+        yield Diagnosis(Level.WARNING, where, what, f"let this user write to {room.path}")
     elif room.free is None:
         yield Diagnosis(Level.NOTE, where, "how much is free cannot be told")
     elif room.free < enough:
@@ -175,8 +175,8 @@ def _of_store(health: Health) -> Iterator[Diagnosis]:
         case State.MISSING | State.NO_RECORD | State.EMPTY:
             yield Diagnosis(Level.ERROR, _place(store), what, command(health, "ingest"))
         case State.DAMAGED:
-            mend = f"{command(health, 'ingest')} (the damaged record is set aside, a new one begun)"
-            yield Diagnosis(Level.ERROR, _place(store), what, mend)
+            what += "; an ingest sets it aside and begins a new one"
+            yield Diagnosis(Level.ERROR, _place(store), what, command(health, "ingest"))
         case State.FOREIGN:
             mend = "name another folder with --db, or use the version of rag-mcp that made it"
             yield Diagnosis(Level.ERROR, _place(store), what, mend)
