@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds no
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
     from rag_mcp.pure.citations import Answer
+    from rag_mcp.pure.citing import Cited
     from rag_mcp.pure.coverage import Uncovered
     from rag_mcp.pure.identity import Setup
     from rag_mcp.pure.stages import SearchPolicy
@@ -166,6 +167,21 @@ class Index:
 
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             return _value(read_source(self._at_desk(snapshot).corpus, snapshot, source, lines))
+
+    def cite(self, citation: str, content_hash: str | None = None) -> "Cited":
+        """What became of lines that were cited, `SOURCE:START-END` or `SOURCE:LINE`, and those lines as they are now.
+
+        `content_hash` is that of the hit: with it the verdict says whether the lines still hold what was quoted, or
+        where it stands now. Raises Refused (InvalidCitation, SourceUnavailable, StoreMissing, EmptyStore,
+        StoreUnreachable).
+        """
+        from rag_mcp.effects.cite import cite
+        from rag_mcp.pure.citing import parse_citation, parse_hash
+
+        asked = _value(parse_citation(citation))
+        wanted = _value(parse_hash(content_hash)) if content_hash is not None else None
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            return _value(cite(self._at_desk(snapshot).corpus, snapshot, asked, wanted))
 
     def documents(self) -> tuple[str, ...]:
         """The paths of all documents that the index knows, in order. Raises Refused."""

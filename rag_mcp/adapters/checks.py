@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 import click
 from attrs import asdict
 
-from rag_mcp.adapters.commands import Options, echo, print_json
+from rag_mcp.adapters.commands import Options, echo, opened, print_json
 from rag_mcp.pure import summary
 
 
 def doctor(options: Options) -> int:
     """Look, show, 1 where there is an error; with --quiet what is as it should be is left out."""
     from rag_mcp.doctor import Level, examine
-    from rag_mcp.pure import render
+    from rag_mcp.pure import check_render as render
 
     named = {name: options.get(name) for name in ("corpus", "collection", "embedder")}
     seen = examine(store=options.get("db"), **named)
@@ -28,4 +28,17 @@ def doctor(options: Options) -> int:
     return summary.DONE if seen.ok else summary.REFUSED
 
 
-ACTS: Mapping[str, Callable[[Options], int]] = {"doctor": doctor}
+def cite(options: Options) -> int:
+    """Lines as they are now, and what became of what they held; 1 unless it stands there."""
+    from rag_mcp.pure import check_render as render
+
+    with opened(options, corpus=options["corpus"]) as index:
+        cited = index.cite(options["citation"], options["content_hash"])
+    if options["as_json"]:
+        print_json({"ok": True, "holds": cited.holds, **asdict(cited), "verdict": cited.verdict.value})
+    else:
+        echo(render.cited_lines(cited))
+    return summary.DONE if cited.holds else summary.REFUSED
+
+
+ACTS: Mapping[str, Callable[[Options], int]] = {"doctor": doctor, "cite": cite}

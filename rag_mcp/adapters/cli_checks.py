@@ -20,3 +20,14 @@ def add_to(group: click.Group, verb: Verb) -> None:
 
         Changes nothing, and needs neither a store nor a corpus. Exit code 1: a search or an ingest would fail.
         """
+
+    @group.command(short_help="Say whether a citation still holds.")
+    @click.argument("citation", metavar="SOURCE:START-END")
+    @click.option("--hash", "content_hash", metavar="HASH", help="The content_hash of the hit that was quoted.")
+    @corpus
+    @verb
+    def cite() -> None:
+        """Print the lines cited as they are now. With --hash, say whether they still hold what was quoted.
+
+        Exit code 0: they hold it. 1: it moved (to where is said), was changed, or the file is gone.
+        """

@@ -40,7 +40,7 @@ def refuse(failure: errors.Failure, options: Options) -> int:
     match failure:
         case errors.WriterBusy():
             return summary.BUSY
-        case errors.ConfigError() | errors.BadGolden():
+        case errors.ConfigError() | errors.BadGolden() | errors.InvalidCitation():
             return summary.USAGE
         case _:
             return summary.REFUSED
@@ -245,6 +245,6 @@ VERBS: Mapping[str, Callable[[Options], int]] = {
     "stats": stats,
     "install": install,
     "demo": demo,
-    **{act: check(act) for act in ("doctor",)},
+    **{act: check(act) for act in ("doctor", "cite")},
     **{f"golden_{act}": golden(act) for act in ("init", "run", "record", "compare")},
 }

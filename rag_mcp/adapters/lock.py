@@ -73,7 +73,7 @@ def noted(folder: Path) -> str | None:
 def is_held(folder: Path) -> bool:
     """Whether somebody holds the lock, without making it. It is tried for a moment, and given back at once."""
     try:
-        handle = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(folder / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:

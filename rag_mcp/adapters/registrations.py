@@ -32,6 +32,8 @@ def client_files(environ: Mapping[str, str], home: Path | None, folder: Path) ->
 
 
 def _looked_into(client: Client, path: Path) -> ClientFile:
+    if not path.is_file():  # a pipe would be waited for
+        return ClientFile(client.title, str(path), fault="it is no regular file, or a link to nothing")
     try:
         text = path.read_bytes().decode("utf-8-sig")
         said = tomllib.loads(text) if client.toml else json.loads(text) if text.strip() else {}

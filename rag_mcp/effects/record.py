@@ -175,6 +175,9 @@ class Snapshot(Known, Protocol):
     def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
         """The rows of the class that name these vectors, by path and ordinal."""
 
+    def quoted(self, content_hash: str) -> "Sequence[Row]":
+        """The rows whose text has this content hash, by path and ordinal; every text is hashed to find them."""
+
     def canary(self) -> tuple[str, bytes] | None:
         """What the embedder was given for one stored passage, and the vector it gave; None where none is stored."""
 

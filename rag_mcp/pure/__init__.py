@@ -36,6 +36,7 @@ Decisions
     stages        the search policy: which list next, how deep
     coverage      what is not wholly searchable, and why
     citations     rows and scores -> hits, one for each text
+    citing        whether a citation still holds
     confidence    whether the corpus holds what was asked
 
 Measuring answers
@@ -49,6 +50,7 @@ For people and programs
     summary       what a run did, and its exit code
     statistics    what a store holds
     render        lines of text
+    check_render  findings and citations as lines of text
     wire          the shapes that programs read
     advice        what to do about a failure
     reply         what the server's tool answers, within its budget

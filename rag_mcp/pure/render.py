@@ -14,7 +14,6 @@ from rag_mcp.pure.summary import Report
 if TYPE_CHECKING:  # who shows one of these has made it; who does not need not load it
     from rag_mcp.pure.citations import Answer, Hit
     from rag_mcp.pure.coverage import Uncovered
-    from rag_mcp.pure.doctor import Diagnosis
     from rag_mcp.pure.findings import Finding
     from rag_mcp.pure.fusion import Trace
     from rag_mcp.pure.statistics import Stats
@@ -214,14 +213,6 @@ def finding_lines(findings: "Sequence[Finding]") -> Iterator[str]:
     for finding in findings:
         yield f"{finding.severity.value:<6}{printable(finding.where)}: {printable(finding.what)}"
         yield f"      mend: {printable(finding.mend)}"
-
-
-def diagnosis_lines(found: "Sequence[Diagnosis]") -> Iterator[str]:
-    """What the doctor found, each with what mends it."""
-    for each in found:
-        yield f"{each.level.value:<9}{printable(each.where)}: {printable(each.what)}"
-        if each.mend:
-            yield f"         mend: {printable(each.mend)}"
 
 
 def stats_lines(stats: "Stats") -> Iterator[str]:

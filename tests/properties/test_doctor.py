@@ -9,6 +9,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_mcp.pure.check_render import diagnosis_lines
 from rag_mcp.pure.doctor import LITTLE_ROOM, Diagnosis, Level, diagnose
 from rag_mcp.pure.health import (
     Canary,
@@ -28,7 +29,6 @@ from rag_mcp.pure.health import (
     Store,
 )
 from rag_mcp.pure.paths import synced_by
-from rag_mcp.pure.render import diagnosis_lines
 from rag_mcp.pure.versions import satisfies
 
 SERVER = Registered("rag", "/bin/rag-mcp", True, "/notes", True, "/store", True)

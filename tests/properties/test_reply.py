@@ -106,8 +106,9 @@ FAILURES = [
     errors.InvalidQuery("m"), errors.InvalidDocClass("m"), errors.StoreMissing("/s"), errors.EmptyStore("/s"),
     errors.StoreUnreachable("/s", "locked"), errors.ConfigError("m"), errors.CorpusMissing("/c", "w"),
     errors.EmbedderMismatch("a", 384, "b", 1024), errors.EmbedderFailed("a", "w"), errors.WarmingUp(20),
-    errors.SourceUnavailable("x.md"), errors.WriterBusy("/s", "h"), errors.PruneRefused(1, 2, 3),
-    errors.PlanMoved(("x",)), errors.BadPlan("w"), errors.BadGolden("g", "w"), errors.IndexFailed("/s", "w"),
+    errors.SourceUnavailable("x.md"), errors.InvalidCitation("x"), errors.WriterBusy("/s", "h"),
+    errors.PruneRefused(1, 2, 3), errors.PlanMoved(("x",)), errors.BadPlan("w"), errors.BadGolden("g", "w"),
+    errors.IndexFailed("/s", "w"),
 ]  # fmt: skip
 
 

@@ -73,6 +73,19 @@ class SqliteSnapshot(PlanningReads):
         passing = (row for row in found if doc_class is None or row.doc_class == doc_class)
         return sorted(passing, key=lambda row: (row.source, row.ordinal))
 
+    def quoted(self, content_hash: str) -> "Sequence[Row]":
+        """The rows whose text has this content hash, by path and ordinal."""
+        from rag_mcp.pure import citations
+
+        self._db.create_function("hash_of", 1, citations.content_hash, deterministic=True)
+        cursor = self._db.cursor()
+        cursor.row_factory = sqlite3.Row
+        sql = (
+            "select rows.*, digest from rows left join files on files.path = rows.path"
+            " where rid is not null and hash_of(rows.text) = ? order by rows.path, ordinal"
+        )
+        return [lay.cited_row(row) for row in cursor.execute(sql, [content_hash])]
+
     def canary(self) -> tuple[str, bytes] | None:
         """What the embedder was given for the first stored passage, and the vector it gave."""
         from rag_mcp.pure.chunking import embedded_text
