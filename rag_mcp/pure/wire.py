@@ -24,6 +24,8 @@ def answer_shape(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
         "nothing_close": answer.nothing_close,
         "results": [hit_shape(hit, explain=explain) for hit in answer.results],
     }
+    if answer.uncovered:
+        shape["coverage"] = {**asdict(answer.uncovered), "examples": list(answer.uncovered.examples)}
     if answer.degraded:
         shape["degraded"] = answer.degraded
     return shape
