@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds no
     from rag_mcp.pure.citing import Cited
     from rag_mcp.pure.coverage import Uncovered
     from rag_mcp.pure.identity import Setup
+    from rag_mcp.pure.manifest import Manifest
     from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.statistics import Stats
 
@@ -253,6 +254,26 @@ class Index:
             cached_vectors=counted.cached,
             classes=counted.classes,
             bytes_on_disk=sizes,
+        )
+
+    def manifest(self) -> "Manifest":
+        """What the store was made from, file by file, and by what. Raises Refused (also EmptyStore)."""
+        from rag_mcp.pure.identity import RunIdentity
+        from rag_mcp.pure.manifest import Manifest
+
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            pointer, belief = snapshot.pointer(), snapshot.belief()
+        if pointer is None:
+            raise Refused(errors.EmptyStore(str(self.store)))
+        return Manifest(
+            store=str(self.store),
+            collection=self._parts.settings.collection,
+            root=pointer.root,
+            generation=pointer.generation,
+            finished=pointer.finished,
+            embedder=pointer.embedder,
+            run=RunIdentity(pointer.embedder, self._parts.chunking, self._parts.labelling),
+            entries=tuple(entry for _, entry in sorted(belief.entries.items())),
         )
 
     def coverage(self) -> "tuple[Uncovered, ...]":

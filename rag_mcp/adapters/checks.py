@@ -41,4 +41,18 @@ def cite(options: Options) -> int:
     return summary.DONE if cited.holds else summary.REFUSED
 
 
-ACTS: Mapping[str, Callable[[Options], int]] = {"doctor": doctor, "cite": cite}
+def manifest(options: Options) -> int:
+    """All entries, as a table or as JSON."""
+    from rag_mcp.pure import check_render as render
+    from rag_mcp.pure.wire import manifest_shape
+
+    with opened(options, corpus=options["corpus"]) as index:
+        listed = index.manifest()
+    if options["as_json"]:
+        print_json({"ok": True, **manifest_shape(listed)})
+    else:
+        echo(render.manifest_lines(listed))
+    return summary.DONE
+
+
+ACTS: Mapping[str, Callable[[Options], int]] = {"doctor": doctor, "cite": cite, "manifest": manifest}

@@ -31,3 +31,12 @@ def add_to(group: click.Group, verb: Verb) -> None:
 
         Exit code 0: they hold it. 1: it moved (to where is said), was changed, or the file is gone.
         """
+
+    @group.command(short_help="What was stored of each file.")
+    @corpus
+    @verb
+    def manifest() -> None:
+        """List every file that the store was made from: hash, size, passages, class, title, warnings.
+
+        With --json also by which embedder and settings it was made.
+        """

@@ -245,6 +245,6 @@ VERBS: Mapping[str, Callable[[Options], int]] = {
     "stats": stats,
     "install": install,
     "demo": demo,
-    **{act: check(act) for act in ("doctor", "cite")},
+    **{act: check(act) for act in ("doctor", "cite", "manifest")},
     **{f"golden_{act}": golden(act) for act in ("init", "run", "record", "compare")},
 }

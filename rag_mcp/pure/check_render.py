@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rag_mcp.pure.citing import Cited, Lines, Verdict
 from rag_mcp.pure.doctor import Diagnosis
+from rag_mcp.pure.manifest import Manifest
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.render import place, shown
 
@@ -49,3 +50,16 @@ def _became(cited: Cited) -> str:
 
 def _placed(lines: Lines) -> str:
     return place(lines.source, lines.first, lines.last)
+
+
+def manifest_lines(manifest: Manifest) -> Iterator[str]:
+    """A line for each file, its warnings below it."""
+    yield f"generation {manifest.generation} of {manifest.finished}, by {printable(manifest.embedder.name)}"
+    yield f"{'sha256':<12}  {'bytes':>9}  {'passages':>8}  {'class':<8}  path and title"
+    for entry in manifest.entries:
+        title = f"   {printable(entry.title)}" if entry.title else ""
+        counts = f"{entry.size:>9}  {entry.rows.count:>8}"
+        yield f"{entry.digest[:12]}  {counts}  {printable(entry.doc_class):<8}  {printable(entry.path)}{title}"
+        yield from (f"{'':45}warning: {printable(warning)}" for warning in entry.warnings)
+    passages = sum(entry.rows.count for entry in manifest.entries)
+    yield f"{len(manifest.entries)} files, {passages} passages"
