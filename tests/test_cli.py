@@ -11,7 +11,20 @@ import pytest
 from storecheck import write_corpus
 
 ROOT = Path(__file__).parent.parent
-VERBS = ("ingest", "apply", "query", "verify", "stats", "serve", "install", "golden", "demo", "doctor", "cite", "manifest")
+VERBS = (
+    "ingest",
+    "apply",
+    "query",
+    "verify",
+    "stats",
+    "serve",
+    "install",
+    "golden",
+    "demo",
+    "doctor",
+    "cite",
+    "manifest",
+)
 
 
 @pytest.fixture
