@@ -133,7 +133,7 @@ def _looked_into(settings: Settings, root: Path | None, embedder: "Embedder | No
             found = None if pointer is None else _examined(settings, snapshot, pointer, root, embedder)
         return _outside(settings, root, State.WHOLE if found else State.EMPTY, pointer=pointer), found
     except FileNotFoundError:
-        return _outside(settings, root, State.NO_RECORD if folder.exists() else State.MISSING), None
+        return _outside(settings, root, State.NO_RECORD if os.path.lexists(folder) else State.MISSING), None
     except RecordForeign as why:
         return _outside(settings, root, State.FOREIGN, str(why)), None
     except RecordUnavailable as why:

@@ -92,6 +92,25 @@ def test_nothing_need_be_there(home: Path) -> None:
     assert [(level, where) for level, where, _ in found(wrong)] == [(Level.ERROR, "settings")]
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "notes/part0/page0.md/store", "a\0b", "\udcff", "..", ""])
+def test_no_name_of_a_store_or_a_corpus_makes_it_fail(home: Path, name: str) -> None:
+    world = {"HOME": str(home), "XDG_DATA_HOME": str(home / "data")}
+    for seen in (
+        doctor.examine(home / "notes", store=home / name, environ=world),
+        doctor.examine(f"{home}/{name}", store=home / "store", environ=world),
+        doctor.examine(f"{home}/{name}", environ=world),
+    ):
+        assert {level for level, where, _ in found(seen) if where in ("store", "corpus", "settings")}
+        assert isinstance(json.dumps([finding.what for finding in seen.findings]), str)
+
+
+@pytest.mark.parametrize("name", [".mcp.json", "store/writer.json", "store/writer.lock", "store/record.sqlite3"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(home: Path, name: str) -> None:
+    (home / name).unlink(missing_ok=True)
+    os.mkfifo(home / name)
+    assert look(home).findings
+
+
 def make_foreign(store: Path) -> None:
     for path in store.glob("record.sqlite3*"):
         path.unlink()

@@ -58,7 +58,8 @@ def _temporary() -> str:
 
 
 def _nearest(folder: Path) -> Path:
-    return next((place for place in (folder, *folder.parents) if place.exists()), Path(folder.anchor))
+    above = (place for place in (folder, *folder.parents) if os.path.exists(place))  # noqa: PTH110, it never raises
+    return next(above, Path(folder.anchor))
 
 
 def _room(name: str, place: Path) -> Room:

@@ -65,6 +65,8 @@ class WriterLock:
 def noted(folder: Path) -> str | None:
     """Who wrote the note that lies in the folder, as a phrase; None where there is none."""
     with suppress(OSError, ValueError, TypeError, KeyError):
+        if not (folder / NOTE).is_file():  # a pipe would be waited for
+            return None
         note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
         return f"process {note['pid']} on {note['host']} since {note['since']}"
     return None

@@ -69,6 +69,8 @@ def resolve(
                 "no store was named: give --db STORE or --corpus ROOT, or set RAG_MCP_DB_PATH or RAG_MCP_CORPUS_ROOT"
             )
         )
+    if "\0" in f"{root}{folder}":
+        return Failure(ConfigError("a path holds a NUL character, which no file system takes; name another"))
     where = Path(folder).expanduser().absolute() if folder else default_store(Path(root or "."))
     models = environ.get("RAG_MCP_MODEL_DIR")
     return Success(
