@@ -44,13 +44,16 @@ from rag_mcp.pure.wishes import wishes
 if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds nothing to do is quick
     from rag_mcp.adapters.embedders.custom import TextsToNumbers
     from rag_mcp.adapters.record.reader import SqliteSnapshot
+    from rag_mcp.doctor import Examination
     from rag_mcp.effects.record import Pointer
     from rag_mcp.effects.retrieve import Desk
     from rag_mcp.effects.verify import Verdict
     from rag_mcp.pure.changes import Version
     from rag_mcp.pure.citations import Answer
+    from rag_mcp.pure.citing import Cited
     from rag_mcp.pure.coverage import Uncovered
     from rag_mcp.pure.identity import Chunking, Setup
+    from rag_mcp.pure.manifest import Manifest
     from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.statistics import Stats
     from rag_mcp.pure.watching import Looked, Timing
@@ -243,6 +246,21 @@ class Index:
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             return _value(read_source(self._at_desk(snapshot).corpus, snapshot, source, lines))
 
+    def cite(self, citation: str, content_hash: str | None = None) -> "Cited":
+        """What became of lines that were cited, `SOURCE:START-END` or `SOURCE:LINE`, and those lines as they are now.
+
+        `content_hash` is that of the hit: with it the verdict says whether the lines still hold what was quoted, or
+        where it stands now. Raises Refused (InvalidCitation, SourceUnavailable, StoreMissing, EmptyStore,
+        StoreUnreachable).
+        """
+        from rag_mcp.effects.cite import cite
+        from rag_mcp.pure.citing import parse_citation, parse_hash
+
+        asked = _value(parse_citation(citation))
+        wanted = _value(parse_hash(content_hash)) if content_hash is not None else None
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            return _value(cite(self._at_desk(snapshot).corpus, snapshot, asked, wanted))
+
     def documents(self) -> tuple[str, ...]:
         """The paths of all documents that the index knows, in order. Raises Refused."""
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
@@ -271,7 +289,7 @@ class Index:
         from rag_mcp.effects.verify import verify
 
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
-            return verify(snapshot, self._parts.index, self._parts.corpus)
+            return verify(snapshot, self._parts.index, self._parts.corpus, self._parts.progress)
 
     def repair(self) -> bool:
         """Rebuild index and keywords from the record; True when that sufficed, False when an ingest must follow."""
@@ -291,10 +309,12 @@ class Index:
 
     def stats(self) -> "Stats":
         """What the store holds and what it was made by. Raises Refused."""
+        from rag_mcp.effects.record import STEPS
         from rag_mcp.pure.statistics import Stats
 
-        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
-            counted = snapshot.statistics()
+        counting = self._parts.progress.task("counting", STEPS, unit="counts")
+        with counting as advance, store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            counted = snapshot.statistics(advance)
             pointer = snapshot.pointer()
         sizes = sum(path.stat().st_size for path in self.store.rglob("*") if path.is_file())
         return Stats(
@@ -315,6 +335,27 @@ class Index:
             bytes_on_disk=sizes,
         )
 
+    def manifest(self) -> "Manifest":
+        """What the store was made from, file by file, and by what. Raises Refused (also EmptyStore)."""
+        from rag_mcp.pure.identity import RunIdentity
+        from rag_mcp.pure.manifest import Manifest
+
+        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+            pointer, belief = snapshot.pointer(), snapshot.belief()
+            choices = self._parts.wishes.over(snapshot.choices())
+        if pointer is None:
+            raise Refused(errors.EmptyStore(str(self.store)))
+        return Manifest(
+            store=str(self.store),
+            collection=self._parts.settings.collection,
+            root=pointer.root,
+            generation=pointer.generation,
+            finished=pointer.finished,
+            embedder=pointer.embedder,
+            run=RunIdentity(pointer.embedder, choices.chunking, choices.labelling),
+            entries=tuple(entry for _, entry in sorted(belief.entries.items())),
+        )
+
     def coverage(self) -> "tuple[Uncovered, ...]":
         """Every path that the last ingest found not wholly searchable, and why; nothing is looked at anew.
 
@@ -322,6 +363,12 @@ class Index:
         """
         with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
             return snapshot.coverage()
+
+    def doctor(self) -> "Examination":
+        """Look at all that an answer depends on, as `rag_mcp.doctor.examine`; changes nothing, never raises Refused."""
+        from rag_mcp.doctor import of_parts
+
+        return of_parts(self._parts)
 
     def close(self) -> None:
         """Release files and memory; idempotent."""

@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and the packaged tokenizer.
+"""Hypothesis profiles, the packaged tokenizer, and the watch over this machine's real stores.
 
 default   every run                     CI=1: the same examples each time
 long      RAG_MCP_LONG=1                twenty times as many
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from real_stores import RealStores
 
 SLOW_IS_NO_FAULT = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
@@ -32,6 +33,12 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile(os.environ.get("RAG_MCP_PROFILE") or ("long" if os.environ.get("RAG_MCP_LONG") else "default"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One watch for each run, however many processes share it."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(RealStores(os.environ))
 
 
 @pytest.fixture(scope="session")

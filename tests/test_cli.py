@@ -26,6 +26,9 @@ VERBS = (
     "schedule",
     "cutover",
     "model",
+    "doctor",
+    "cite",
+    "manifest",
 )
 
 

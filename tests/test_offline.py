@@ -31,7 +31,7 @@ def refuse(event, arguments):
 sys.addaudithook(refuse)
 """
 HEAVY = {"chromadb", "onnxruntime", "numpy", "tokenizers", "cattrs", "rich"}
-VERBS = ("ingest", "apply", "query", "verify", "stats", "serve", "install", "demo")
+VERBS = ("ingest", "apply", "query", "verify", "stats", "serve", "install", "demo", "doctor", "cite", "manifest")
 NO_INTERFACE = ("unshare", "--map-root-user", "--net")
 
 

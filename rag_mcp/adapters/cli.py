@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 import rag_mcp
-from rag_mcp.adapters import cli_upkeep
+from rag_mcp.adapters import cli_checks, cli_upkeep
 from rag_mcp.adapters.cli_options import excluding, hand_over_options, merged, pruning, series, shared_options, verb
 
 MODES = click.Choice(["hybrid", "semantic", "keyword"])
@@ -243,6 +243,7 @@ def demo() -> None:
 
 for upkeep_verb in cli_upkeep.VERBS:
     cli.add_command(upkeep_verb)
+cli_checks.add_to(cli, verb)
 
 
 def main() -> NoReturn:

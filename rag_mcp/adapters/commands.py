@@ -14,6 +14,8 @@ from rag_mcp.pure import errors, render, summary
 from rag_mcp.pure.plans import Plan
 
 Options = Mapping[str, Any]
+PATIENCE = 1.0
+"""Seconds. What is mostly done by then shows no progress."""
 
 
 def guarded(name: str, options: Options) -> int:
@@ -43,7 +45,7 @@ def code_of(failure: errors.Failure) -> int:
     match failure:
         case errors.WriterBusy():
             return summary.BUSY
-        case errors.ConfigError() | errors.BadGolden():
+        case errors.ConfigError() | errors.BadGolden() | errors.InvalidCitation():
             return summary.USAGE
         case _:
             return summary.REFUSED
@@ -71,8 +73,8 @@ def echo(lines: Iterable[str]) -> None:
         click.echo(line)
 
 
-def opened(options: Options, *, corpus: str | None) -> Index:
-    """The index that the options name."""
+def opened(options: Options, *, corpus: str | None, patience: float = 0.0) -> Index:
+    """The index that the options name; of what takes less than `patience` seconds no progress is shown."""
     return Index.open(
         corpus,
         store=options.get("db"),
@@ -80,7 +82,7 @@ def opened(options: Options, *, corpus: str | None) -> Index:
         embedder=options.get("embedder"),
         exclude=tuple(options.get("exclude") or ()),
         dedupe_snapshots=not options.get("no_snapshot_dedupe"),
-        progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json"))),
+        progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json")), after=patience),
         handoff_mirror_dir=options.get("handoff_mirror_dir"),
         handoff_mirror_basenames=options.get("handoff_mirror_basename") or None,
         chunking=options.get("chunking"),
@@ -179,7 +181,7 @@ def query(options: Options) -> int:
 
 def verify(options: Options) -> int:
     """Check, and repair where asked; 1 when something was found."""
-    with opened(options, corpus=options["corpus"]) as index:
+    with opened(options, corpus=options["corpus"], patience=PATIENCE) as index:
         repaired = index.repair() if options["repair"] else None
         verdict = index.verify()
     if options["as_json"]:
@@ -203,7 +205,7 @@ def stats(options: Options) -> int:
     """Count, and list what is not wholly searchable where asked."""
     from rag_mcp.pure.wire import stats_shape
 
-    with opened(options, corpus=options["corpus"]) as index:
+    with opened(options, corpus=options["corpus"], patience=PATIENCE) as index:
         counted = index.stats()
         uncovered = index.coverage() if options["coverage"] else None
     if options["as_json"]:
@@ -260,6 +262,17 @@ def upkeep(act: str) -> Callable[[Options], int]:
     return run
 
 
+def check(act: str) -> Callable[[Options], int]:
+    """A verb that looks and changes nothing."""
+
+    def run(options: Options) -> int:
+        from rag_mcp.adapters import checks
+
+        return checks.ACTS[act](options)
+
+    return run
+
+
 VERBS: Mapping[str, Callable[[Options], int]] = {
     "ingest": ingest,
     "apply": apply,
@@ -268,6 +281,7 @@ VERBS: Mapping[str, Callable[[Options], int]] = {
     "stats": stats,
     "install": install,
     "demo": demo,
+    **{act: check(act) for act in ("doctor", "cite", "manifest")},
     **{f"golden_{act}": golden(act) for act in ("init", "run", "record", "compare")},
     **{act: upkeep(act) for act in ("watch", "tick", "schedule", "cutover", "model_fetch")},
 }

@@ -20,7 +20,7 @@ from attrs import define, field, frozen
 from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.regular_files import FOLDER, clause, contents
-from rag_mcp.pure.ignore import IGNORE_FILE, NO_NOTES, Rules, is_environment
+from rag_mcp.pure.ignore import EDITORS_LOCK, IGNORE_FILE, NO_NOTES, READ_THERE, THE_STORE, Rules, is_environment
 from rag_mcp.pure.paths import MARKDOWN, inside, is_markdown
 from rag_mcp.pure.values import Excluded, Gap, Listing, Sighting, Unreadable
 
@@ -142,7 +142,7 @@ class Walk:
 
     def _subfolder(self, path: str, rules: Rules) -> str | None:
         if path in self.stores:
-            self.excluded.append(Excluded(f"{path}/", "the store itself"))
+            self.excluded.append(Excluded(f"{path}/", THE_STORE))
         elif why := rules.verdict(path, is_folder=True):
             self.excluded.append(Excluded(f"{path}/", why))
         elif why := _misnamed(path):
@@ -182,7 +182,7 @@ class Walk:
         if target is None:
             why = "a link that leads out of the corpus"
         elif is_folder or is_markdown(target):
-            why = f"a link to {target or 'the corpus itself'}, which is read there"
+            why = f"a link to {target or 'the corpus itself'}, {READ_THERE}"
         else:
             why = f"a link to {target}, which is not Markdown"
         self.excluded.append(Excluded(shown, why))
@@ -192,7 +192,7 @@ class Walk:
         kind = {errno.ENOENT: "a link to nothing", errno.ELOOP: "a link that leads back to itself"}
         why = kind.get(error.errno or 0) or f"a link whose target cannot be reached ({clause(error)})"
         if name.startswith(".#"):
-            self.excluded.append(Excluded(path, "an editor's lock, not a note"))
+            self.excluded.append(Excluded(path, EDITORS_LOCK))
         elif is_markdown(name):
             self.unreadables.append(Unreadable(path, why))
         else:

@@ -72,13 +72,37 @@ class WriterLock:
             self._handle = None
 
 
+def noted(folder: Path) -> str | None:
+    """Who wrote the note that lies in the folder, as a phrase; None where there is none."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        if not (folder / NOTE).is_file():  # a pipe would be waited for
+            return None
+        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+        return f"process {note['pid']} on {note['host']} since {note['since']}"
+    return None
+
+
+def is_held(folder: Path) -> bool:
+    """Whether somebody holds the lock, without making it. It is tried for a moment, and given back at once."""
+    try:
+        handle = os.open(folder / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 def holder(folder: Path) -> str:
     """Who holds the lock, as a phrase."""
     deadline = time.monotonic() + NOTE_WAIT
     while True:
-        with suppress(OSError, ValueError, TypeError, KeyError):
-            note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
-            return f"process {note['pid']} on {note['host']} since {note['since']}"
+        if (who := noted(folder)) is not None:
+            return who
         if time.monotonic() > deadline:
             return "another process, which has not said yet who it is"
         time.sleep(0.05)

@@ -7,16 +7,22 @@ RAG_MCP_COLLECTION    a name, default "knowledge"
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from attrs import frozen
 from returns.result import Failure, Result, Success
 
 from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.health import Setting
 
 DEFAULT_COLLECTION = "knowledge"
 EMBEDDERS = ("default", "minilm-l6-v2", "bge", "bge-large-en-v1.5", "hash")
+VARIABLES = (
+    "RAG_MCP_CORPUS_ROOT", "RAG_MCP_DB_PATH", "RAG_MCP_COLLECTION", "RAG_MCP_EMBEDDER", "RAG_MCP_MODEL_DIR",
+    "RAG_MCP_HTTP_TOKEN",
+)  # fmt: skip
+"""All that are read anywhere in the package."""
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -63,6 +69,8 @@ def resolve(
                 "no store was named: give --db STORE or --corpus ROOT, or set RAG_MCP_DB_PATH or RAG_MCP_CORPUS_ROOT"
             )
         )
+    if "\0" in f"{root}{folder}":
+        return Failure(ConfigError("a path holds a NUL character, which no file system takes; name another"))
     where = Path(folder).expanduser().absolute() if folder else default_store(Path(root or "."))
     models = environ.get("RAG_MCP_MODEL_DIR")
     return Success(
@@ -75,6 +83,25 @@ def resolve(
             excludes=excludes,
         )
     )
+
+
+def origins(environ: Mapping[str, str], settings: Settings, given: Collection[str]) -> tuple[Setting, ...]:
+    """Each setting that is in force and where it came from; `given` names those that were given as options."""
+    told = (
+        ("corpus", settings.corpus, "RAG_MCP_CORPUS_ROOT", "the store"),
+        ("store", settings.store, "RAG_MCP_DB_PATH", "one for each corpus"),
+        ("collection", settings.collection, "RAG_MCP_COLLECTION", "default"),
+        ("embedder", settings.embedder, "RAG_MCP_EMBEDDER", "the store, else default"),
+        ("model folder", settings.model_dir, "RAG_MCP_MODEL_DIR", "installed packages"),
+    )
+    return tuple(
+        Setting(name, "" if value is None else str(value), _origin(name, variable, default, environ, given))
+        for name, value, variable, default in told
+    )
+
+
+def _origin(name: str, variable: str, default: str, environ: Mapping[str, str], given: Collection[str]) -> str:
+    return "given" if name in given else variable if environ.get(variable) else default
 
 
 def is_folder(path: Path) -> bool:

@@ -31,7 +31,7 @@ def embed_texts(
     record: Record, embedder: Embedder, texts: Sequence[Text], checkpoint: Checkpoint, progress: Progress
 ) -> Result[int, EmbedderFailed]:
     """Embed and cache all texts; their number. On failure what was cached before stays, and is sound."""
-    with progress.task("embedding", sum(text.size for text in texts), len(texts)) as advance:
+    with progress.task("embedding", sum(text.size for text in texts), len(texts), "tokens") as advance:
         for batch in batches(texts):
             match _vectors(embedder, batch):
                 case Success(vectors):

@@ -20,7 +20,7 @@ def evaluate(
     texts = {source: read(source) for source in sorted(_sources(cases))}
     pages = {source: None if text is None else Page.of(text) for source, text in texts.items()}
     done: list[Judged] = []
-    with (progress or Silence()).task("asking", len(cases), len(cases)) as advance:
+    with (progress or Silence()).task("asking", len(cases), unit="questions") as advance:
         for case in cases:
             deep = case.k or k
             answer = ask(case.question, deep, case.doc_class)

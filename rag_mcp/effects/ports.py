@@ -21,18 +21,26 @@ Checkpoint = Callable[[str], None]
 class Progress(Protocol):
     """Tells a person how long work goes on."""
 
-    def task(self, name: str, total: int, items: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
+    def task(
+        self, name: str, total: int, items: int | None = None, unit: str = "files"
+    ) -> AbstractContextManager[Callable[[int], None]]:
         """Begin a task of `total` units (for `items` things to show); call what it gives with units done."""
+
+
+def ignored(units: int) -> None:
+    """Progress that nobody waits for."""
 
 
 class Silence:
     """Progress that is shown to nobody."""
 
     @contextmanager
-    def task(self, name: str, total: int, items: int | None = None) -> Iterator[Callable[[int], None]]:
+    def task(
+        self, name: str, total: int, items: int | None = None, unit: str = "files"
+    ) -> Iterator[Callable[[int], None]]:
         """Begin a task."""
-        del name, total, items
-        yield lambda _: None
+        del name, total, items, unit
+        yield ignored
 
 
 class Corpus(Protocol):

@@ -1,11 +1,12 @@
 """The record as the shell sees it: one commit point for manifest, rows, keyword index and index pointer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
+from rag_mcp.effects.ports import ignored
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import Choices, EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, Entry, Grouped, RowsSeen
@@ -14,6 +15,10 @@ from rag_mcp.pure.values import Chunk, Document
 
 if TYPE_CHECKING:  # a record for writing does without
     from rag_mcp.pure.citations import Row
+
+
+STEPS = 6
+"""Of counting what a store holds."""
 
 
 class RecordDamaged(Exception):
@@ -145,11 +150,11 @@ class Known(Protocol):
     def repeats(self) -> Mapping[Place, Place]:
         """Each repeat -> its survivor in dated series, as they were told last."""
 
-    def audit(self) -> RecordAudit:
-        """Read all of the record and say what is not what it was."""
+    def audit(self, advance: Callable[[int], None] = ignored) -> RecordAudit:
+        """Read all of the record and say what is not what it was; `advance` counts rows and vectors in use."""
 
-    def statistics(self) -> Statistics:
-        """Count what is there."""
+    def statistics(self, advance: Callable[[int], None] = ignored) -> Statistics:
+        """Count what is there, in STEPS steps."""
 
     def unseen(self) -> tuple[Uncovered, ...]:
         """What the last run could not have, or left out, in the order of `coverage.unseen`."""
@@ -204,6 +209,9 @@ class Snapshot(Known, Protocol):
 
     def series(self, path: str) -> Sequence[tuple[str, Sequence[Chunk]]]:
         """The files of the path's series in its order, each with its passages; none where it is in none."""
+
+    def quoted(self, content_hash: str) -> "Sequence[Row]":
+        """The rows whose text has this content hash, by path and ordinal; every text is hashed to find them."""
 
     def canary(self) -> tuple[str, bytes] | None:
         """What the embedder was given for one stored passage, and the vector it gave; None where none is stored."""

@@ -20,6 +20,7 @@ from rag_mcp.effects.source import FileNow
 from rag_mcp.pure import stages
 from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages, united
 from rag_mcp.pure.confidence import confidence, nothing_close
+from rag_mcp.pure.coverage import brief
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
@@ -190,9 +191,9 @@ class _Search:
                 hits = self._best([*(rid for rid, _ in found), *self.words])
                 heard = Heard(step, len(hits), exhausted=len(found) < step.n)
         sure = confidence(self.query.text, hits)
-        return Answer(
-            self.query.text, self.query.k, tuple(hits), self.dropped, self.degraded, sure, nothing_close(sure)
-        )
+        far = nothing_close(sure)
+        missed = brief(self.snapshot.coverage()) if far else None
+        return Answer(self.query.text, self.query.k, tuple(hits), self.dropped, self.degraded, sure, far, missed)
 
     def _step(self, total: int, allowed: int, heard: Heard | None) -> stages.Step:
         step = stages.next_step(self.desk.policy, self.query, total, allowed, heard)

@@ -12,6 +12,7 @@ from rag_mcp.effects.ports import Corpus
 from rag_mcp.effects.record import Snapshot
 from rag_mcp.pure.blocks import line_of, line_starts
 from rag_mcp.pure.citations import Row
+from rag_mcp.pure.citing import lines_of
 from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.errors import SourceUnavailable
 
@@ -20,23 +21,26 @@ def read_source(
     corpus: Corpus, snapshot: Snapshot, source: str, lines: tuple[int, int] | None = None
 ) -> Result[str, SourceUnavailable]:
     """The text, or its lines from the first to the last number given (from 1, both included; cut to what is there)."""
-    refused = SourceUnavailable(source)
+    text = text_now(corpus, source) if is_known(corpus, snapshot, source) else None
+    if text is None:
+        return Failure(SourceUnavailable(source))
+    return Success(text if lines is None else lines_of(text, *lines))
+
+
+def is_known(corpus: Corpus, snapshot: Snapshot, source: str) -> bool:
+    """Whether the index has passages of this document, and its path does not lead out of the corpus."""
     if any("\ud800" <= char <= "\udfff" for char in source):  # no stored path has one, and no database takes it
-        return Failure(refused)
-    if not snapshot.keys_of([source])[source] or corpus.escapes(source):
-        return Failure(refused)
+        return False
+    return bool(snapshot.keys_of([source])[source]) and not corpus.escapes(source)
+
+
+def text_now(corpus: Corpus, source: str) -> str | None:
+    """The text of a known document; None where it cannot be had."""
     match corpus.read(source):
         case Success(data):
-            text = decode(source, data).value_or(None)
-            return Failure(refused) if text is None else Success(text if lines is None else _cut(text, *lines))
+            return decode(source, data).value_or(None)
         case _:
-            return Failure(refused)
-
-
-def _cut(text: str, first: int, last: int) -> str:
-    starts = (*line_starts(text), len(text))
-    count = len(starts) - 1
-    return text[starts[min(first - 1, count)] : starts[min(last, count)]]
+            return None
 
 
 class FileNow:

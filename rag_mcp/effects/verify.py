@@ -4,7 +4,7 @@ from attrs import frozen
 from returns.result import Result, Success
 
 from rag_mcp.effects.apply import Hands, rebuild, sweep
-from rag_mcp.effects.ports import Corpus, VectorIndex
+from rag_mcp.effects.ports import Corpus, Progress, Silence, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.effects.snapshots import regroup_fault
 from rag_mcp.pure.errors import IndexFailed
@@ -27,16 +27,21 @@ class Verdict:
         return not self.findings
 
 
-def verify(snapshot: Snapshot, index: VectorIndex, corpus: Corpus | None) -> Verdict:
-    """Look through everything; nothing is changed."""
-    belief, pointer, audit = snapshot.belief(), snapshot.pointer(), snapshot.audit()
-    findings = list(record_findings(belief, audit.faults, audit.rows, audit.vectors))
-    findings += index_finding(index_fault(snapshot, index, pointer))
-    findings += snapshots_finding(regroup_fault(snapshot))
-    if corpus is not None:
-        findings += corpus_findings(corpus.look(), belief)
-    passages = sum(rows.count for rows in belief.rows.values())
-    return Verdict(tuple(findings), len(belief.entries), passages, belief.index.vectors)
+def verify(snapshot: Snapshot, index: VectorIndex, corpus: Corpus | None, progress: Progress | None = None) -> Verdict:
+    """Look through everything; nothing is changed. Of what grows with the store, vectors alone are held in memory."""
+    belief, pointer = snapshot.belief(), snapshot.pointer()
+    passages, vectors = sum(rows.count for rows in belief.rows.values()), belief.index.vectors
+    files = len(belief.entries)
+    with (progress or Silence()).task("checking", passages + 2 * vectors + files, unit="checks") as advance:
+        audit = snapshot.audit(advance)
+        findings = list(record_findings(belief, audit.faults, audit.rows, audit.vectors))
+        findings += index_finding(index_fault(snapshot, index, pointer))
+        findings += snapshots_finding(regroup_fault(snapshot))
+        advance(vectors)
+        if corpus is not None:
+            findings += corpus_findings(corpus.look(), belief)
+        advance(files)
+    return Verdict(tuple(findings), files, passages, vectors)
 
 
 def index_fault(snapshot: Snapshot, index: VectorIndex, pointer: Pointer | None) -> str | None:

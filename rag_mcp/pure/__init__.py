@@ -9,6 +9,8 @@ Nouns
     wishes        what is asked of a run, over what was chosen for the store before
     metrics       measures of a ranking, and of the characters it covers
     manifest      what the record believes of a file, and the evidence for it
+    health        what was found out about an installation
+    versions      whether a version is one that a requirement allows
     plans         the plan: one decision and one reason for every path
     dates         calendar dates in names and headings
 
@@ -40,6 +42,7 @@ Decisions
     coverage      what is not wholly searchable, and why
     copies        when two passages say the same
     citations     rows and scores -> hits, one for all that say the same
+    citing        whether a citation still holds
     confidence    whether the corpus holds what was asked
 
 Measuring answers
@@ -49,9 +52,11 @@ Measuring answers
 
 For people and programs
     findings      what a check found, and what mends it
+    doctor        facts about an installation, judged
     summary       what a run did, and its exit code
     statistics    what a store holds
     render        lines of text
+    check_render  findings and citations as lines of text
     wire          the shapes that programs read
     advice        what to do about a failure
     reply         what the server's tool answers, within its budget

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import evolve, frozen
 
 from rag_mcp.pure.copies import grouped
+from rag_mcp.pure.coverage import Brief
 from rag_mcp.pure.dates import listed, own_date
 from rag_mcp.pure.fusion import Trace
 from rag_mcp.pure.signals import signals
@@ -92,7 +93,8 @@ class Hit:
 class Answer:
     """What a question brought, best first. `degraded` says why the index was not used where it should have been.
 
-    `confidence`, from 0 to 1: that the corpus holds what was asked; `nothing_close` when it probably does not.
+    `confidence`, from 0 to 1: that the corpus holds what was asked; `nothing_close` when it probably does not; then
+    `uncovered` says what of the corpus could not be searched, None where all could.
     """
 
     query: str
@@ -102,6 +104,7 @@ class Answer:
     degraded: str | None = None
     confidence: float = 0.0
     nothing_close: bool = False
+    uncovered: Brief | None = None
 
     @property
     def count(self) -> int:

@@ -12,14 +12,20 @@ be listed more than once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from posixpath import basename, dirname, join, splitext
 
 from attrs import frozen
 
+from rag_mcp.pure.ignore import nothing_lost
 from rag_mcp.pure.values import Lack, Listing, Prepared, Unreadable
 
 NO_TEXT = "nothing in it can be searched"
+NOT_MARKDOWN = "not Markdown by its name"
+NAMED = 3
+"""Paths that a brief names."""
+LONGEST = 160
+"""Characters of a path in a brief."""
 _ORDER = {lack: place for place, lack in enumerate(Lack)}
 
 
@@ -51,15 +57,43 @@ def _others(paths: Iterable[str]) -> Iterator[Uncovered]:
         alike.setdefault((dirname(path), splitext(path)[1] or basename(path)), []).append(path)
     for (folder, ending), several in alike.items():
         if len(several) == 1:
-            yield Uncovered(several[0], Lack.EXCLUDED, "it is not Markdown by its name")
+            yield Uncovered(several[0], Lack.EXCLUDED, f"it is {NOT_MARKDOWN}")
         else:
-            why = f"{len(several)} files that are not Markdown by their names"
+            why = f"{len(several)} files, each {NOT_MARKDOWN}"
             yield Uncovered(join(folder, f"*{ending}"), Lack.EXCLUDED, why)
 
 
 def coverage(known: Iterable[Uncovered], entries: Iterable[tuple[str, int, tuple[str, ...]]]) -> tuple[Uncovered, ...]:
     """The whole list: what the last run knew to be unseen, and (path, passages, warnings) of stored files; in order."""
     return _in_order(chain(known, (lacking for entry in entries for lacking in _of_entry(*entry))))
+
+
+@frozen
+class Brief:
+    """What is not searchable, in short: number of paths, of each kind, and a few of the paths."""
+
+    not_searchable: int
+    by_reason: Mapping[str, int]
+    examples: tuple[str, ...]
+
+
+def brief(uncovered: Iterable[Uncovered]) -> Brief | None:
+    """In short what an answer may be missing; None where nothing is.
+
+    Left out are files that are searchable for all but a warning, and what holds no notes or is read elsewhere. What a
+    rule leaves out may be private: it is counted, never named.
+    """
+    missed = [each for each in uncovered if each.lack is not Lack.WARNED and not nothing_lost(each.why)]
+    if not missed:
+        return None
+    kinds = {lack.value: sum(1 for each in missed if each.lack is lack) for lack in Lack}
+    named = (each for each in missed if each.lack is not Lack.EXCLUDED or each.why.endswith(NOT_MARKDOWN))
+    examples = tuple(_clipped(each.path or "the corpus") for each in islice(named, NAMED))
+    return Brief(len(missed), {kind: count for kind, count in kinds.items() if count}, examples)
+
+
+def _clipped(path: str) -> str:
+    return path if len(path) <= LONGEST else path[:LONGEST] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _of_entry(path: str, passages: int, warnings: tuple[str, ...]) -> Iterator[Uncovered]:

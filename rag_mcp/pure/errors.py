@@ -137,6 +137,19 @@ class SourceUnavailable:
 
 
 @frozen
+class InvalidCitation:
+    """A text that names no lines of a document."""
+
+    type: ClassVar[str] = "invalid_citation"
+    citation: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return f"{self.citation!r} names no lines: write SOURCE:START-END, or SOURCE:LINE, with lines counted from 1"
+
+
+@frozen
 class EmbedderFailed:
     """The embedder failed or returned what cannot be vectors; nothing of it was stored."""
 
@@ -255,6 +268,7 @@ Failure = (
     | EmbedderFailed
     | WarmingUp
     | SourceUnavailable
+    | InvalidCitation
     | WriterBusy
     | PruneRefused
     | PlanMoved

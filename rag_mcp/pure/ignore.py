@@ -33,6 +33,9 @@ CACHES = frozenset({".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".nox
 HOLD_NO_NOTES = CACHES | {".git", ".hg", ".svn", ".obsidian", ".trash", "node_modules"}
 ENVIRONMENTS = frozenset({".venv", "venv", ".env", "env"})
 NO_NOTES = "a folder that holds no notes"
+THE_STORE = "the store itself"
+EDITORS_LOCK = "an editor's lock, not a note"
+READ_THERE = "which is read there"
 
 _BODY = re.compile(r"((?:[^\\]|\\.)*?) *", re.DOTALL)
 _CLASS = re.compile(r"\[:([a-z]*):\]")
@@ -50,6 +53,11 @@ _CLASSES = {
     "upper": "A-Z",
     "xdigit": "0-9a-fA-F",
 }
+
+
+def nothing_lost(why: str) -> bool:
+    """True where what was left out, for this reason, holds no text of the user's, or is read at another place."""
+    return why in (NO_NOTES, THE_STORE, EDITORS_LOCK) or why.endswith(READ_THERE)
 
 
 @frozen

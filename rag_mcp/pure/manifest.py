@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from rag_mcp.pure.identity import RunIdentity
+from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
 from rag_mcp.pure.values import Chunk, Document
 
 MARK_BITS = 40  # sums of 8 million rows still fit SQLite's 63-bit integers
@@ -63,6 +63,23 @@ def entry_of(document: Document, run: RunIdentity) -> Entry:
         doc_class=document.doc_class,
         warnings=document.warnings,
     )
+
+
+@frozen
+class Manifest:
+    """What a store was made from and by, file by file, as its last commit left it; entries by path.
+
+    `run` is what an ingest by this program would make; an entry whose recipe and labels are those of `run` is of it.
+    """
+
+    store: str
+    collection: str
+    root: str
+    generation: int
+    finished: str
+    embedder: EmbedderIdentity
+    run: RunIdentity
+    entries: tuple[Entry, ...]
 
 
 @frozen

@@ -47,6 +47,29 @@ def is_markdown(name: str) -> bool:
     return name.lower().endswith(MARKDOWN)
 
 
+_SYNCED = {
+    "dropbox": "Dropbox",
+    "onedrive": "OneDrive",
+    "icloud drive": "iCloud Drive",
+    "iclouddrive": "iCloud Drive",
+    "mobile documents": "iCloud Drive",
+    "google drive": "Google Drive",
+    "googledrive": "Google Drive",
+    "my drive": "Google Drive",
+    "cloudstorage": "a cloud service",
+}
+
+
+def synced_by(folder: str) -> str | None:
+    """The service that keeps a folder in step, told by the names in its path; None where none does."""
+    parts = [part.casefold() for part in folder.replace("\\", "/").split("/")]
+    for part in reversed(parts):
+        for name, service in _SYNCED.items():
+            if part == name or part.startswith((f"{name} ", f"{name}-")):  # "OneDrive - Company", "GoogleDrive-me"
+                return service
+    return None
+
+
 def printable(text: str) -> str:
     r"""The text on one line, safe for a terminal: what does not print, or reorders what does, as an escape.
 

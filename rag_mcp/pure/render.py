@@ -15,7 +15,7 @@ from rag_mcp.pure.summary import Report
 if TYPE_CHECKING:  # who shows one of these has made it; who does not need not load it
     from rag_mcp.pure.changes import Version
     from rag_mcp.pure.citations import Answer, Hit
-    from rag_mcp.pure.coverage import Uncovered
+    from rag_mcp.pure.coverage import Brief, Uncovered
     from rag_mcp.pure.findings import Finding
     from rag_mcp.pure.fusion import Trace
     from rag_mcp.pure.statistics import Stats
@@ -174,6 +174,8 @@ def answer_lines(
         yield "nothing was found"
     elif answer.nothing_close:
         yield f"nothing close was found (confidence {answer.confidence:.2f}); the nearest passages:"
+    if answer.uncovered:
+        yield _missed(answer.uncovered)
     for number, hit in enumerate(answer.results, start=1):
         yield from _hit_lines(number, hit)
         if explain and hit.trace:
@@ -184,6 +186,12 @@ def answer_lines(
         yield f"{answer.dropped_out_of_scope} passages lie outside the corpus and are not shown"
     if answer.degraded:
         yield f"the index could not be used ({printable(answer.degraded)}); every vector was compared instead"
+
+
+def _missed(missed: "Brief") -> str:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in missed.by_reason.items())
+    named = f", such as {', '.join(map(printable, missed.examples))}" if missed.examples else ""
+    return f"not searchable: {kinds}{named}; the whole list: rag-mcp stats --coverage"
 
 
 def _hit_lines(number: int, hit: "Hit") -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What the tool answers: one object for success and for failure, within a budget, what was cut declared.
 
-    hits stay whole, in rank order, while the compact JSON of `results` is at most LIMIT characters
+    hits stay whole, in rank order, while the compact JSON of `results`, and of `coverage` if any, is at most LIMIT
     a first hit that is too large alone is cut at a line end; its end_line follows, its hash names the whole passage
     lists of other places are cut to PLACES, headings and the echoed question to SHOWN characters, dates to DATES
 
@@ -31,11 +31,12 @@ Shape = dict[str, Any]
 
 
 def success(answer: "Answer", limit: int = LIMIT) -> Shape:
-    """The answer as an object; `results` as compact JSON has at most `limit` characters."""
+    """The answer as an object; `results`, and `coverage` where there is any, have at most `limit` characters."""
     from rag_mcp.pure.wire import answer_shape
 
     whole = answer_shape(answer)
-    results, cut = fit([_lean(hit) for hit in whole["results"]], limit)
+    aside = len(compact(whole["coverage"])) if "coverage" in whole else 0
+    results, cut = fit([_lean(hit) for hit in whole["results"]], limit - aside)
     omitted = answer.count - len(results)
     return {
         **whole,
@@ -43,7 +44,7 @@ def success(answer: "Answer", limit: int = LIMIT) -> Shape:
         "count": len(results),
         "results": results,
         "truncated": cut or omitted > 0,
-        "budget": {"limit_chars": limit, "used_chars": len(compact(results)), "hits_omitted": omitted},
+        "budget": {"limit_chars": limit, "used_chars": aside + len(compact(results)), "hits_omitted": omitted},
         "notice": NOTICE,
     }
 

@@ -10,6 +10,7 @@ from rag_mcp.pure.citations import Answer, Citation, Hit, Place
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.errors import Failure
 from rag_mcp.pure.findings import Finding
+from rag_mcp.pure.manifest import Entry, Manifest
 from rag_mcp.pure.statistics import Stats
 
 SERIES_KEYS = frozenset({"snapshot_date", "also_unchanged_on", "snapshots_covered", "unchanged_until"})
@@ -27,6 +28,8 @@ def answer_shape(answer: Answer, *, explain: bool = False, changes: Sequence[Seq
         "nothing_close": answer.nothing_close,
         "results": [hit_shape(hit, explain=explain) for hit in answer.results],
     }
+    if answer.uncovered:
+        shape["coverage"] = {**asdict(answer.uncovered), "examples": list(answer.uncovered.examples)}
     if answer.degraded:
         shape["degraded"] = answer.degraded
     for hit, versions in zip(shape["results"], changes, strict=False):
@@ -64,6 +67,43 @@ def stats_shape(stats: Stats, uncovered: Sequence[Uncovered] | None) -> dict[str
     if uncovered is None:
         return shape
     return {**shape, "coverage": [{**asdict(each), "lack": each.lack.value} for each in uncovered]}
+
+
+def manifest_shape(manifest: Manifest) -> dict[str, Any]:
+    """The manifest: by what it was made, and each file with its bytes' hash and what came of them."""
+    run = manifest.run
+    return {
+        "store": manifest.store,
+        "collection": manifest.collection,
+        "corpus": manifest.root,
+        "generation": manifest.generation,
+        "finished": manifest.finished,
+        "embedder": {**asdict(manifest.embedder), "fingerprint": manifest.embedder.fingerprint},
+        "settings": {
+            "chunking": asdict(run.chunking),
+            "labelling": {**asdict(run.labelling), "mirror_basenames": list(run.labelling.mirror_basenames)},
+            "reader_version": run.reader_version,
+            "chunker_version": run.chunker_version,
+            "metadata_version": run.metadata_version,
+            "recipe": run.recipe,
+            "labels": run.labels,
+        },
+        "entries": [_entry_shape(entry) for entry in manifest.entries],
+    }
+
+
+def _entry_shape(entry: Entry) -> dict[str, Any]:
+    return {
+        "path": entry.path,
+        "sha256": entry.digest,
+        "size": entry.size,
+        "passages": entry.rows.count,
+        "doc_class": entry.doc_class,
+        "title": entry.title,
+        "warnings": list(entry.warnings),
+        "recipe": entry.recipe,
+        "labels": entry.labels,
+    }
 
 
 def verdict_shape(

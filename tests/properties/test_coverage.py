@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties.worlds import document
 
-from rag_mcp.pure.coverage import NO_TEXT, Uncovered, coverage, unseen
+from rag_mcp.pure.coverage import LONGEST, NAMED, NO_TEXT, NOT_MARKDOWN, Uncovered, brief, coverage, unseen
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
+from rag_mcp.pure.ignore import NO_NOTES, READ_THERE, nothing_lost
 from rag_mcp.pure.render import coverage_lines
 from rag_mcp.pure.values import Excluded, Gap, Lack, Listing, Unreadable
 
@@ -80,3 +81,26 @@ def test_files_that_are_no_markdown_are_listed_once_for_each_folder_and_ending(o
     assert all(path in named or f"{path[:-5]}*.png" in named for path in others)
     assert len(found) == len({(path.rpartition("/")[0], path.endswith(".png") or path) for path in others})
     assert all(each.lack is Lack.EXCLUDED for each in found)
+
+
+reasons = st.sampled_from(
+    ("Permission denied", ".ragignore: private/", NO_NOTES, f"a link to b.md, {READ_THERE}", f"it is {NOT_MARKDOWN}")
+)
+listed = st.lists(st.builds(Uncovered, st.one_of(paths, st.just("x" * 999)), st.sampled_from(list(Lack)), reasons))
+
+
+@given(listed)
+def test_a_brief_counts_what_an_answer_may_miss_names_a_few_paths_and_none_that_a_rule_leaves_out(uncovered):
+    short = brief(uncovered)
+    missed = [each for each in uncovered if each.lack is not Lack.WARNED and not nothing_lost(each.why)]
+    if not missed:
+        assert short is None
+        return
+    assert short.not_searchable == len(missed) == sum(short.by_reason.values())
+    assert all(short.by_reason.values())
+    assert len(short.examples) <= NAMED
+    assert all(len(path) <= LONGEST + 1 for path in short.examples)
+    nameable = [each for each in missed if each.lack is not Lack.EXCLUDED or each.why.endswith(NOT_MARKDOWN)]
+    assert len(short.examples) == min(NAMED, len(nameable))
+    only_rules = brief([Uncovered("private/", Lack.EXCLUDED, ".ragignore: private/")])
+    assert (only_rules.not_searchable, only_rules.examples) == (1, ())

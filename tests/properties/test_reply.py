@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rag_mcp.pure import errors
 from rag_mcp.pure.advice import next_step, retryable
 from rag_mcp.pure.citations import Answer, Citation, Hit, Place
+from rag_mcp.pure.coverage import Brief
 from rag_mcp.pure.reply import PLACES, SHOWN, compact, refusal, success
 from rag_mcp.pure.wire import answer_shape
 
@@ -49,7 +50,10 @@ def sixtyfold(hit: Hit) -> Hit:
     return evolve(hit, text=text, citation=evolve(hit.citation, end_line=hit.citation.start_line + lines))
 
 
-answers = st.builds(Answer, st.text(max_size=800), st.integers(1, 20), st.lists(hits(), max_size=20).map(tuple))
+answers = st.builds(
+    Answer, st.text(max_size=800), st.integers(1, 20), st.lists(hits(), max_size=20).map(tuple),
+    uncovered=st.sampled_from((None, Brief(9, {"unreadable": 2, "excluded": 7}, ("a.md", "b/*.pdf", "c" * 160)))),
+)  # fmt: skip
 
 
 @given(answers, st.integers(3_500, 12_000))
@@ -58,7 +62,9 @@ def test_results_keep_within_the_limit_and_what_is_missing_is_counted(answer: An
     shown = reply["results"]
     budget = reply["budget"]
     alone = len(shown) == 1 and reply["truncated"] and budget["hits_omitted"] == answer.count - 1
-    assert budget["used_chars"] == len(compact(shown))
+    aside = len(compact(reply["coverage"])) if answer.uncovered else 0
+    assert ("coverage" in reply) == bool(answer.uncovered)
+    assert budget["used_chars"] == aside + len(compact(shown))
     assert budget["used_chars"] <= limit or (alone and shown[0]["text"] == "")
     assert budget["hits_omitted"] + len(shown) == answer.count == budget["hits_omitted"] + reply["count"]
     assert bool(shown) == bool(answer.count)
@@ -106,8 +112,9 @@ FAILURES = [
     errors.InvalidQuery("m"), errors.InvalidDocClass("m"), errors.StoreMissing("/s"), errors.EmptyStore("/s"),
     errors.StoreUnreachable("/s", "locked"), errors.ConfigError("m"), errors.CorpusMissing("/c", "w"),
     errors.EmbedderMismatch("a", 384, "b", 1024), errors.EmbedderFailed("a", "w"), errors.WarmingUp(20),
-    errors.SourceUnavailable("x.md"), errors.WriterBusy("/s", "h"), errors.PruneRefused(1, 2, 3),
-    errors.PlanMoved(("x",)), errors.BadPlan("w"), errors.BadGolden("g", "w"), errors.IndexFailed("/s", "w"),
+    errors.SourceUnavailable("x.md"), errors.InvalidCitation("x"), errors.WriterBusy("/s", "h"),
+    errors.PruneRefused(1, 2, 3), errors.PlanMoved(("x",)), errors.BadPlan("w"), errors.BadGolden("g", "w"),
+    errors.IndexFailed("/s", "w"),
 ]  # fmt: skip
 
 

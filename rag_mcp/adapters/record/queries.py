@@ -1,11 +1,12 @@
 """What planning asks of a record, the same for the writer and for a reader's snapshot."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rag_mcp.adapters.record import repeats
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.schema import WORDS_SINCE, translated
+from rag_mcp.effects.ports import ignored
 from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
 from rag_mcp.pure.coverage import Uncovered, coverage
 from rag_mcp.pure.identity import Choices, EmbedderIdentity
@@ -58,30 +59,29 @@ class PlanningReads:
         with translated():
             return repeats.read_repeats(self._db)
 
-    def audit(self) -> RecordAudit:
+    def audit(self, advance: Callable[[int], None] = ignored) -> RecordAudit:
         """Read all of the record and say what is not what it was."""
         from rag_mcp.adapters.record.audit import audit
 
         with translated():
             pointer = lay.read_pointer(self._db)
-            return audit(self._db, pointer.embedder if pointer else None)
+            return audit(self._db, pointer.embedder if pointer else None, advance)
 
-    def statistics(self) -> Statistics:
+    def statistics(self, advance: Callable[[int], None] = ignored) -> Statistics:
         """Count what is there."""
-        count = "select count(*) from "
+
+        def counted(sql: str) -> int:
+            number = int(self._db.execute(f"select count({sql}").fetchone()[0])
+            advance(1)
+            return number
+
         with translated():
-            files, passages, contents, cached, deduped = (
-                int(self._db.execute(sql).fetchone()[0])
-                for sql in (
-                    count + "files",
-                    f"{count} rows where {repeats.SHOWN}",
-                    "select count(distinct key) from rows",
-                    count + "vectors",
-                    count + "repeats",
-                )
-            )
+            files, passages = counted("*) from files"), counted(f"*) from rows where {repeats.SHOWN}")
+            contents, cached = counted("distinct key) from rows"), counted("*) from vectors")
+            deduped = counted("*) from repeats")
             sql = f"select doc_class, count(*) from rows where {repeats.SHOWN} group by doc_class"
             classes = dict(self._db.execute(sql).fetchall())
+            advance(1)
         return Statistics(files, passages, contents, cached, deduped, classes)
 
     def unseen(self) -> tuple[Uncovered, ...]:

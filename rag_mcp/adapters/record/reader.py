@@ -108,6 +108,19 @@ class SqliteSnapshot(PlanningReads):
             return f"{where} and rows.path not in (select value from json_each(?))", [*values, json.dumps([*hidden])]
         return (where if repeats else f"{where} and {told.SHOWN}"), values
 
+    def quoted(self, content_hash: str) -> "Sequence[Row]":
+        """The rows whose text has this content hash, by path and ordinal."""
+        from rag_mcp.pure import citations
+
+        self._db.create_function("hash_of", 1, citations.content_hash, deterministic=True)
+        cursor = self._db.cursor()
+        cursor.row_factory = sqlite3.Row
+        sql = (
+            "select rows.*, digest from rows left join files on files.path = rows.path"
+            " where rid is not null and hash_of(rows.text) = ? order by rows.path, ordinal"
+        )
+        return [lay.cited_row(row) for row in cursor.execute(sql, [content_hash])]
+
     def canary(self) -> tuple[str, bytes] | None:
         """What the embedder was given for the first stored passage, and the vector it gave."""
         from rag_mcp.pure.chunking import embedded_text

@@ -115,17 +115,25 @@ def connect_writer(folder: Path) -> sqlite3.Connection:
 def connect_reader(folder: Path) -> sqlite3.Connection:
     """A reader's connection: it creates no store, and writes nothing.
 
-    Where the folder cannot be written SQLite cannot keep its shared memory file; then the record is read as
-    it stands, which is safe because nobody can be writing to it.
+    A log that a writer left, or is writing, is read and left: only who may write folds it into the file on closing.
+    Where there is none, who may not write would leave an empty one. Where the folder cannot be written SQLite cannot
+    keep its shared memory file; then the record is read as it stands, which is safe: nobody can be writing to it.
     """
     path = folder / FILE_NAME
     if not path.is_file():
         raise FileNotFoundError(path)
     with translated():
         try:
-            return _open_reader(path, "mode=rw")
+            return _open_reader(path, "mode=ro" if _has_log(path) else "mode=rw")
         except sqlite3.OperationalError:
             return _open_reader(path, "mode=ro&immutable=1")
+
+
+def _has_log(path: Path) -> bool:
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size > 0
+    except OSError:
+        return False
 
 
 def _open_reader(path: Path, how: str) -> sqlite3.Connection:

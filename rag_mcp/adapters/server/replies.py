@@ -63,6 +63,14 @@ class BudgetPart(_Part):
     hits_omitted: int
 
 
+class CoveragePart(_Part):
+    """What of the corpus could not be searched; told where nothing close was found."""
+
+    not_searchable: int = Field(description="Paths that could not be read, hold no text, or were left out")
+    by_reason: dict[str, int]
+    examples: list[str]
+
+
 class ErrorPart(_Part):
     """What went wrong, and what mends it."""
 
@@ -85,6 +93,7 @@ class SearchReply(_Part):
     dropped_out_of_scope: int | None = None
     confidence: float | None = Field(None, description="That the corpus holds what was asked, 0 to 1")
     nothing_close: bool | None = Field(None, description="The corpus probably does not hold it")
+    coverage: CoveragePart | None = Field(None, description="The answer may be in what could not be searched")
     degraded: str | None = None
     notice: str | None = None
     error: ErrorPart | None = None

@@ -145,6 +145,12 @@ def collect(tree: Path, keep: frozenset[str]) -> None:
                 path.unlink(missing_ok=True)
 
 
+def strays(tree: Path, keep: str | None) -> tuple[str, ...]:
+    """Names of folders in the tree besides `keep` that a sweep would look at: unfinished, or no longer current."""
+    named = (name for name in _names(tree) if (match := _ANY_NAME.fullmatch(name)) and match[2] != LEASE)
+    return tuple(name for name in named if name != keep)
+
+
 def _remove_if_free(folder: Path) -> None:
     try:
         lease = hold(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CLOSE = 1e-4
 """How far a stored number may lie from ours: normalising rounds, another vector differs by far more."""
+COMPARED = 4096
+"""Vectors that are compared at a time: comparing takes some six times their memory."""
 
 
 def level_bytes(header: Header) -> int:
@@ -85,16 +87,21 @@ def vector_faults(
     header: Header, nodes: Path, dim: int, id_of: Mapping[int, str], vectors: Mapping[str, bytes]
 ) -> Iterator[str]:
     """That a stored vector is not ours, as a clause. Stored ones are normalised, so ours are too."""
+    whole = _table(header, nodes)
+    for start in range(0, header.count, COMPARED):
+        if not _same(header, whole[start : start + COMPARED], dim, id_of, vectors):
+            yield "a vector is not that of the record"
+            return
+
+
+def _same(header: Header, table: "Array", dim: int, id_of: Mapping[int, str], vectors: Mapping[str, bytes]) -> bool:
     import numpy as np
 
-    table = _table(header, nodes)
     alive = _alive(table)
     stored = _column(table, header.vector_at, 4 * dim, "<f4")[alive]
     labels = _column(table, header.label_at, 8, "<u8")[:, 0][alive].tolist()
     ours = np.frombuffer(b"".join([vectors[id_of[label]] for label in labels]), "<f4").reshape(-1, dim)
-    ours = ours / np.linalg.norm(ours, axis=1, keepdims=True)
-    if not np.allclose(stored, ours, rtol=0, atol=CLOSE):
-        yield "a vector is not that of the record"
+    return np.allclose(stored, ours / np.linalg.norm(ours, axis=1, keepdims=True), rtol=0, atol=CLOSE)
 
 
 def _table(header: Header, nodes: Path) -> "Array":

@@ -15,6 +15,7 @@ import shutil
 import stat
 import tempfile
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,10 +27,11 @@ OWNER = "owner"
 
 
 class PrivateCopies:
-    """The copies of one reader; nothing is made before the first."""
+    """The copies of one reader; nothing is made before the first. With `sweeps`, what the dead left goes then."""
 
-    def __init__(self, place: Path | None = None) -> None:
+    def __init__(self, place: Path | None = None, *, sweeps: bool = True) -> None:
         self._place = place
+        self._sweeps = sweeps
         self._folder: Path | None = None
         self._owner: int | None = None
         self._turn = threading.Lock()
@@ -66,7 +68,8 @@ class PrivateCopies:
     def _made(self) -> Path:
         if self._folder is None:
             place = self._place or Path(tempfile.gettempdir())
-            sweep(place)
+            if self._sweeps:
+                sweep(place)
             while self._owner is None:
                 self._folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
                 self._owner = _owned(self._folder, os.O_CREAT)
@@ -76,14 +79,22 @@ class PrivateCopies:
 
 def sweep(place: Path) -> None:
     """Remove the folders of copies of this user whose owner is gone."""
+    for folder in left_over(place):
+        generations.discard(folder)
+
+
+def left_over(place: Path) -> Iterator[Path]:
+    """The folders of copies of this user whose owner is gone; each is locked until the next one is asked for."""
     for folder in place.glob(PREFIX + "*"):
         with suppress(OSError):
             seen = folder.lstat()
             if seen.st_uid == os.getuid() and stat.S_ISDIR(seen.st_mode) and _of_copies(folder):
                 owner = _owned(folder)
                 if owner is not None:
-                    generations.discard(folder)
-                    os.close(owner)
+                    try:
+                        yield folder
+                    finally:
+                        os.close(owner)
 
 
 def _of_copies(folder: Path) -> bool:

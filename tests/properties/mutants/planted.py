@@ -20,6 +20,8 @@ MODEL = "tests/properties/test_block_model.py"
 COVERAGE = "tests/properties/test_coverage.py"
 SNAPSHOTS = "tests/properties/test_snapshots.py"
 DATES = "tests/properties/test_dates.py"
+CITING = "tests/properties/test_citing.py"
+DOCTOR = "tests/properties/test_doctor.py"
 
 
 @frozen
@@ -521,5 +523,47 @@ FAULTS = (
         "for each in look.excluded),",
         "for each in look.excluded[:0]),",
         (COVERAGE,),
+    ),
+    Fault(
+        "coverage: what a rule leaves out named to whoever asks",
+        "pure/coverage.py",
+        "(each for each in missed if each.lack is not Lack.EXCLUDED or each.why.endswith(NOT_MARKDOWN))",
+        "iter(missed)",
+        (COVERAGE,),
+    ),
+    Fault(
+        "citing: what stands elsewhere in the file said to hold",
+        "pure/citing.py",
+        "inside = [place for place in found if _within(place, cited)]",
+        "inside = found",
+        (CITING,),
+    ),
+    Fault(
+        "citing: a text looked for only where it was",
+        "pure/citing.py",
+        "for first in range(1, len(starts) - count + 1):",
+        "for first in range(cited.first, min(cited.first + 1, len(starts) - count + 1)):",
+        (CITING,),
+    ),
+    Fault(
+        "doctor: a file that should have another hash passed",
+        "pure/doctor.py",
+        "if file.expected and file.expected != file.found:",
+        "if file.expected and not file.found:",
+        (DOCTOR,),
+    ),
+    Fault(
+        "doctor: a version compared as text",
+        "pure/versions.py",
+        "return next((a - b for a, b in zip_longest(one, other, fillvalue=0) if a != b), 0)",
+        "return (str(one) > str(other)) - (str(one) < str(other))",
+        (DOCTOR,),
+    ),
+    Fault(
+        "doctor: a killed writer passed over",
+        "pure/doctor.py",
+        "elif store.note is not None:",
+        "elif store.note is not None and store.set_aside:",
+        (DOCTOR,),
     ),
 )
