@@ -3,7 +3,7 @@
     from rag_mcp import doctor
 
     for finding in doctor.examine("notes").findings:
-        print(finding.level.value, finding.where, finding.what, finding.mend)
+        print(finding.severity.value, finding.where, finding.what, finding.mend)
 
 An index that is open is looked at by `Index.doctor()`. What is judged, and how, stands in `rag_mcp.pure.doctor`.
 """
@@ -25,7 +25,7 @@ from rag_mcp.adapters.settings import Settings, is_folder, origins, resolve
 from rag_mcp.adapters.stores import generations, private_copies
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
-from rag_mcp.pure.doctor import Diagnosis, Level, diagnose
+from rag_mcp.pure.doctor import Diagnosis, Severity, diagnose
 from rag_mcp.pure.health import CorpusSeen, Health, Model, ModelFile, Setting, State, Store
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rag_mcp.effects.examine import Examined
     from rag_mcp.effects.ports import Embedder
 
-__all__ = ["Diagnosis", "Examination", "Level", "examine"]
+__all__ = ["Diagnosis", "Examination", "Severity", "examine"]
 
 
 @frozen
@@ -46,11 +46,11 @@ class Examination:
     @property
     def ok(self) -> bool:
         """True without an error; warnings are no errors."""
-        return not self.count(Level.ERROR)
+        return not self.count(Severity.ERROR)
 
-    def count(self, level: Level) -> int:
+    def count(self, level: Severity) -> int:
         """Number of findings of that level."""
-        return sum(1 for finding in self.findings if finding.level is level)
+        return sum(1 for finding in self.findings if finding.severity is level)
 
 
 def examine(

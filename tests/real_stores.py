@@ -84,5 +84,6 @@ class RealStores:
             terminalreporter.section("A REAL STORE WAS NOT WATCHED", yellow=True, bold=True)
             terminalreporter.line(f"{folder}: another process is writing to it, so nothing can be told of it")
         for folder, names in self.touched.items():
-            terminalreporter.section("THE TESTS TOUCHED A REAL STORE", red=True, bold=True)
+            terminalreporter.section("A REAL STORE WAS TOUCHED", red=True, bold=True)
             terminalreporter.line(f"{folder}: {', '.join(names[:5])}{' and more' * (len(names) > 5)}")
+            terminalreporter.line("by a test, or by another program that has ended since: run again to tell which")

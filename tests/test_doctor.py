@@ -15,7 +15,7 @@ from storecheck import ingest, write_corpus
 
 from rag_mcp import Index, doctor
 from rag_mcp.adapters.settings import VARIABLES
-from rag_mcp.doctor import Examination, Level
+from rag_mcp.doctor import Examination, Severity
 
 ROOT = Path(__file__).parent.parent
 
@@ -46,10 +46,10 @@ def look(home: Path, corpus: str = "notes", **env: str) -> Examination:
     return doctor.examine(home / corpus, store=home / "store", environ=world)
 
 
-def found(seen: Examination, *levels: Level) -> list[tuple[Level, str, str]]:
+def found(seen: Examination, *levels: Severity) -> list[tuple[Severity, str, str]]:
     """What is amiss: level, the first word of where, what."""
-    wanted = levels or (Level.ERROR, Level.WARNING)
-    return [(f.level, f.where.split()[0], f.what) for f in seen.findings if f.level in wanted]
+    wanted = levels or (Severity.ERROR, Severity.WARNING)
+    return [(f.severity, f.where.split()[0], f.what) for f in seen.findings if f.severity in wanted]
 
 
 def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -86,10 +86,10 @@ def test_nothing_need_be_there(home: Path) -> None:
     assert seen.ok
     assert [f.where for f in seen.findings if "neither a corpus nor a store" in f.what] == ["settings"]
     seen = doctor.examine(home / "absent", environ={**world, "XDG_DATA_HOME": str(home / "data")})
-    assert {where for _, where, _ in found(seen, Level.ERROR)} >= {"corpus", "store"}
+    assert {where for _, where, _ in found(seen, Severity.ERROR)} >= {"corpus", "store"}
     assert not (home / "data").exists()
     wrong = doctor.examine(home / "notes", environ={**world, "RAG_MCP_EMBEDDER": "nonsense"})
-    assert [(level, where) for level, where, _ in found(wrong)] == [(Level.ERROR, "settings")]
+    assert [(level, where) for level, where, _ in found(wrong)] == [(Severity.ERROR, "settings")]
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "notes/part0/page0.md/store", "a\0b", "\udcff", "..", ""])
@@ -162,7 +162,7 @@ def test_a_broken_store_is_an_error_that_says_what_it_is_and_stays_as_it_is(
     break_it(home / "store")
     before = tree(home)
     seen = look(home)
-    [(_, where, what)] = found(seen, Level.ERROR)
+    [(_, where, what)] = found(seen, Severity.ERROR)
     assert (where, says in what) == ("store", True), what
     assert not seen.ok
     assert tree(home) == before
@@ -172,7 +172,7 @@ def test_what_the_index_lost_is_a_warning_and_repair_mends_it(home: Path) -> Non
     for path in (home / "store" / "index").rglob("data_level0.bin"):
         path.write_bytes(path.read_bytes()[:-400])
     seen = look(home)
-    assert [(level, where) for level, where, _ in found(seen)] == [(Level.WARNING, "vector")]
+    assert [(level, where) for level, where, _ in found(seen)] == [(Severity.WARNING, "vector")]
     [mend] = [f.mend for f in seen.findings if f.where == "vector index"]
     assert mend == f"rag-mcp verify --db {home / 'store'} --repair"
     with Index.open(home / "notes", store=home / "store") as index:
@@ -184,19 +184,19 @@ def test_rows_and_words_that_were_lost_are_errors(home: Path) -> None:
     with sqlite3.connect(home / "store" / "record.sqlite3") as db:
         db.execute("delete from rows where id = (select min(id) from rows)")
     db.close()
-    errors = found(look(home), Level.ERROR)
+    errors = found(look(home), Severity.ERROR)
     assert [where for _, where, _ in errors] == ["record", "keyword"]
 
 
 def test_another_embedder_is_found_by_its_name_and_by_its_vectors(home: Path) -> None:
     world = {"HOME": str(home)}
     seen = doctor.examine(home / "notes", store=home / "store", embedder="default", environ=world)
-    assert "was embedded by 'hash'" in found(seen, Level.ERROR)[0][2]
+    assert "was embedded by 'hash'" in found(seen, Severity.ERROR)[0][2]
     with sqlite3.connect(home / "store" / "record.sqlite3") as db:
         [(one,), (other,)] = db.execute("select vector from vectors order by id limit 2")
         db.execute("update vectors set vector = ? where vector = ?", [other, one])
     db.close()
-    assert "its vector of a stored passage is not the stored one" in found(look(home), Level.ERROR)[0][2]
+    assert "its vector of a stored passage is not the stored one" in found(look(home), Severity.ERROR)[0][2]
 
 
 def test_a_model_that_is_not_there_or_another_is_named_by_its_file(home: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_model_that_is_not_there_or_another_is_named_by_its_file(home: Path) -
         (home / "models" / name).write_text("not it")
     world = {"HOME": str(home), "RAG_MCP_MODEL_DIR": str(home / "models")}
     seen = doctor.examine(home / "notes", embedder="default", environ=world | {"XDG_DATA_HOME": str(home / "data")})
-    errors = [what for _, where, what in found(seen, Level.ERROR) if where == "model"]
+    errors = [what for _, where, what in found(seen, Severity.ERROR) if where == "model"]
     assert len(errors) == 2
     assert all("should have" in what for what in errors)
     (home / "models" / "model.onnx").unlink()
@@ -216,10 +216,10 @@ def test_a_model_that_is_not_there_or_another_is_named_by_its_file(home: Path) -
 def test_who_writes_is_named_and_whoever_was_killed_too(home: Path) -> None:
     note = json.dumps({"pid": 7, "host": "ship", "since": "2031-01-01"})
     (home / "store" / "writer.json").write_text(note)
-    assert "process 7 on ship since 2031-01-01 was killed" in found(look(home), Level.WARNING)[0][2]
+    assert "process 7 on ship since 2031-01-01 was killed" in found(look(home), Severity.WARNING)[0][2]
     with (home / "store" / "writer.lock").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        held = [what for _, where, what in found(look(home), Level.NOTE) if where == "lock"]
+        held = [what for _, where, what in found(look(home), Severity.NOTE) if where == "lock"]
     assert held == ["the store is being written by process 7 on ship since 2031-01-01"]
 
 
@@ -229,7 +229,7 @@ def test_what_was_left_over_is_noted_and_left(home: Path) -> None:
     dead = home / "tmp" / "rag-mcp-copies-dead"
     (dead / "gen-000001.ab12").mkdir(parents=True)
     (dead / "owner").touch()
-    notes = " ".join(what for _, _, what in found(look(home), Level.NOTE))
+    notes = " ".join(what for _, _, what in found(look(home), Severity.NOTE))
     assert "gen-000009.ab12.tmp" in notes
     assert "record.sqlite3.damaged" in notes
     assert str(dead) in notes
@@ -241,15 +241,15 @@ def test_a_store_inside_the_corpus_or_in_a_synced_folder_is_told(home: Path) -> 
     inside.parent.mkdir()
     shutil.move(home / "store", inside)
     seen = doctor.examine(home / "notes", store=inside, environ={"HOME": str(home)})
-    assert any("Dropbox keeps in step" in what for _, _, what in found(seen, Level.WARNING))
-    assert any("inside the corpus" in what for _, _, what in found(seen, Level.NOTE))
+    assert any("Dropbox keeps in step" in what for _, _, what in found(seen, Severity.WARNING))
+    assert any("inside the corpus" in what for _, _, what in found(seen, Severity.NOTE))
 
 
 def test_another_corpus_than_the_store_s_and_one_that_is_gone_are_told(home: Path) -> None:
     write_corpus(home / "others", pages=1)
     assert "was made from" in found(look(home, "others"))[0][2]
     shutil.rmtree(home / "notes")
-    assert [(level, where) for level, where, _ in found(look(home))] == [(Level.ERROR, "corpus")]
+    assert [(level, where) for level, where, _ in found(look(home))] == [(Severity.ERROR, "corpus")]
 
 
 def test_registrations_that_point_nowhere_are_errors_and_foreign_ones_are_nobody_s_business(home: Path) -> None:
@@ -269,10 +269,12 @@ def test_registrations_that_point_nowhere_are_errors_and_foreign_ones_are_nobody
     (home / ".codex").mkdir()
     (home / ".codex" / "config.toml").write_text('[mcp_servers.rag]\ncommand = "/gone/rag-mcp"\nargs = []\n')
     seen = look(home, **whole)
-    errors = {f.where.rpartition("[")[2]: f.what for f in seen.findings if f.level is Level.ERROR and "[" in f.where}
+    errors = {
+        f.where.rpartition("[")[2]: f.what for f in seen.findings if f.severity is Severity.ERROR and "[" in f.where
+    }
     assert {name.rstrip("]") for name in errors} == {"by options", "moved", "emptied", "rag"}
     assert [f.where.split()[0] for f in seen.findings if "not looked at" in f.what] == ["Cursor"]
-    assert any(f.where.endswith("[whole]") and f.level is Level.OK for f in seen.findings)
+    assert any(f.where.endswith("[whole]") and f.severity is Severity.OK for f in seen.findings)
 
 
 def test_the_settings_say_where_they_came_from_and_mistyped_variables_are_told(home: Path) -> None:
@@ -280,7 +282,7 @@ def test_the_settings_say_where_they_came_from_and_mistyped_variables_are_told(h
     assert {(s.name, s.origin) for s in seen.settings} == {
         ("corpus", "given"), ("store", "given"), ("collection", "RAG_MCP_COLLECTION"),
     }  # fmt: skip
-    assert [where for _, where, _ in found(seen, Level.WARNING)] == ["RAG_MCP_DBPATH"]
+    assert [where for _, where, _ in found(seen, Severity.WARNING)] == ["RAG_MCP_DBPATH"]
 
 
 def test_every_variable_that_the_package_reads_is_known() -> None:
@@ -309,9 +311,9 @@ def test_the_verb_prints_lines_or_json_and_its_code_tells_of_errors(
 
     shape = json.loads(run("--json"))
     assert shape["ok"] is (code == 0)
-    assert {"level", "where", "what", "mend"} == set(shape["findings"][0])
+    assert {"severity", "where", "what", "mend"} == set(shape["findings"][0])
     counts = [shape["errors"], shape["warnings"], shape["notes"]]
-    assert counts == [sum(f["level"] == level for f in shape["findings"]) for level in ("error", "warning", "note")]
+    assert counts == [sum(f["severity"] == level for f in shape["findings"]) for level in ("error", "warning", "note")]
     lines = run().splitlines()
     assert lines[-1].startswith(f"{counts[0]} error, {counts[1]} warning, {counts[2]} note, ")
     assert len(run("--quiet").splitlines()) < len(lines)

@@ -11,20 +11,20 @@ from rag_mcp.pure import summary
 
 def doctor(options: Options) -> int:
     """Look, show, 1 where there is an error; with --quiet what is as it should be is left out."""
-    from rag_mcp.doctor import Level, examine
+    from rag_mcp.doctor import Severity, examine
     from rag_mcp.pure import check_render as render
 
     named = {name: options.get(name) for name in ("corpus", "collection", "embedder")}
     seen = examine(store=options.get("db"), **named)
     if options["as_json"]:
-        counts = {f"{level.value}s": seen.count(level) for level in (Level.ERROR, Level.WARNING, Level.NOTE)}
-        findings = [{**asdict(finding), "level": finding.level.value} for finding in seen.findings]
+        counts = {f"{level.value}s": seen.count(level) for level in (Severity.ERROR, Severity.WARNING, Severity.NOTE)}
+        findings = [{**asdict(finding), "severity": finding.severity.value} for finding in seen.findings]
         settings = [asdict(setting) for setting in seen.settings]
         print_json({"ok": seen.ok, **counts, "settings": settings, "findings": findings})
     else:
-        shown = [f for f in seen.findings if f.level is not Level.OK or not options["quiet"]]
+        shown = [f for f in seen.findings if f.severity is not Severity.OK or not options["quiet"]]
         echo(render.diagnosis_lines(shown))
-        click.echo(", ".join(f"{seen.count(level)} {level.value}" for level in Level))
+        click.echo(", ".join(f"{seen.count(level)} {level.value}" for level in Severity))
     return summary.DONE if seen.ok else summary.REFUSED
 
 

@@ -15,7 +15,7 @@ from rag_mcp.pure.render import place, shown
 def diagnosis_lines(found: Sequence[Diagnosis]) -> Iterator[str]:
     """What the doctor found, each with what mends it."""
     for each in found:
-        yield f"{each.level.value:<9}{printable(each.where)}: {printable(each.what)}"
+        yield f"{each.severity.value:<9}{printable(each.where)}: {printable(each.what)}"
         if each.mend:
             yield f"         mend: {printable(each.mend)}"
 

@@ -38,7 +38,7 @@ COPIES = 2
 """Times its own size that a store needs: the next generation is written beside the current one."""
 
 
-class Level(Enum):
+class Severity(Enum):
     """How grave; the order is that of a report."""
 
     ERROR = "error"
@@ -51,7 +51,7 @@ class Level(Enum):
 class Diagnosis:
     """One finding. `mend` is a command or a step, "" where nothing is to be done."""
 
-    level: Level
+    severity: Severity
     where: str
     what: str
     mend: str = ""
@@ -72,8 +72,8 @@ def diagnose(health: Health) -> tuple[Diagnosis, ...]:
         *(_of_client(file) for file in health.clients),
         _of_copies(health.copies),
     )
-    order = list(Level)
-    return tuple(sorted(found, key=lambda finding: order.index(finding.level)))
+    order = list(Severity)
+    return tuple(sorted(found, key=lambda finding: order.index(finding.severity)))
 
 
 def command(health: Health, verb: str, *words: str) -> str:
@@ -93,43 +93,45 @@ def command(health: Health, verb: str, *words: str) -> str:
 def _of_runtime(runtime: Runtime) -> Iterator[Diagnosis]:
     where = f"Python {runtime.python} on {runtime.platform}"
     if runtime.wanted and satisfies(runtime.python, runtime.wanted) is False:
-        yield Diagnosis(Level.ERROR, "Python", f"{runtime.python} is there, {runtime.wanted} is needed", "install it")
+        yield Diagnosis(
+            Severity.ERROR, "Python", f"{runtime.python} is there, {runtime.wanted} is needed", "install it"
+        )
     else:
-        yield Diagnosis(Level.OK, "Python", where)
+        yield Diagnosis(Severity.OK, "Python", where)
     if not runtime.wanted:
         what = "rag-mcp runs from its sources, not installed, so which versions it needs cannot be told"
-        yield Diagnosis(Level.NOTE, "packages", what, "pip install rag-mcp")
+        yield Diagnosis(Severity.NOTE, "packages", what, "pip install rag-mcp")
     fit = [
         package for package in runtime.packages if package.installed and satisfies(package.installed, package.wanted)
     ]
     for package in runtime.packages:
         if package.installed is None:
             mend = f"pip install {shlex.quote(package.name + package.wanted)}"
-            yield Diagnosis(Level.ERROR, package.name, "it is not installed", mend)
+            yield Diagnosis(Severity.ERROR, package.name, "it is not installed", mend)
         elif package not in fit:
             what = f"version {package.installed} is installed, {package.wanted} is needed"
             mend = f"pip install {shlex.quote(package.name + package.wanted)}"
-            yield Diagnosis(Level.ERROR, package.name, what, mend)
+            yield Diagnosis(Severity.ERROR, package.name, what, mend)
     if fit:
-        yield Diagnosis(Level.OK, "packages", ", ".join(f"{package.name} {package.installed}" for package in fit))
+        yield Diagnosis(Severity.OK, "packages", ", ".join(f"{package.name} {package.installed}" for package in fit))
     if runtime.fts5:
-        yield Diagnosis(Level.OK, "SQLite", f"{runtime.sqlite}, with FTS5")
+        yield Diagnosis(Severity.OK, "SQLite", f"{runtime.sqlite}, with FTS5")
     else:
         what = f"{runtime.sqlite} has no FTS5, without which there is no keyword index"
-        yield Diagnosis(Level.ERROR, "SQLite", what, "use a Python whose SQLite has FTS5")
+        yield Diagnosis(Severity.ERROR, "SQLite", what, "use a Python whose SQLite has FTS5")
     for name in runtime.strange_variables:
-        yield Diagnosis(Level.WARNING, name, "no setting has this name, so it does nothing", f"unset {name}")
+        yield Diagnosis(Severity.WARNING, name, "no setting has this name, so it does nothing", f"unset {name}")
 
 
 def _of_settings(health: Health) -> Iterator[Diagnosis]:
     if health.unsettled:
-        yield Diagnosis(Level.ERROR, "settings", health.unsettled, "set what it names")
+        yield Diagnosis(Severity.ERROR, "settings", health.unsettled, "set what it names")
     elif not health.settings:
         what = "neither a corpus nor a store was named, so none was looked at"
-        yield Diagnosis(Level.NOTE, "settings", what, "rag-mcp doctor --corpus ROOT")
+        yield Diagnosis(Severity.NOTE, "settings", what, "rag-mcp doctor --corpus ROOT")
     else:
         told = ", ".join(f"{setting.name} {setting.value} ({setting.origin})" for setting in health.settings)
-        yield Diagnosis(Level.OK, "settings", told)
+        yield Diagnosis(Severity.OK, "settings", told)
 
 
 def _of_room(room: Room, store: Store | None) -> Iterator[Diagnosis]:
@@ -137,32 +139,34 @@ def _of_room(room: Room, store: Store | None) -> Iterator[Diagnosis]:
     where = f"{room.name} {room.path}"
     if room.refused:
         what = f"it cannot be written to ({room.refused}); searches work all the same"
-        yield Diagnosis(Level.WARNING, where, what, f"let this user write to {room.path}")
+        yield Diagnosis(Severity.WARNING, where, what, f"let this user write to {room.path}")
     elif room.free is None:
-        yield Diagnosis(Level.NOTE, where, "how much is free cannot be told")
+        yield Diagnosis(Severity.NOTE, where, "how much is free cannot be told")
     elif room.free < enough:
         what = f"only {_bytes(room.free)} are free, and {_bytes(enough)} may be needed"
-        yield Diagnosis(Level.WARNING, where, what, "make room on that disk")
+        yield Diagnosis(Severity.WARNING, where, what, "make room on that disk")
     else:
-        yield Diagnosis(Level.OK, where, f"{_bytes(room.free)} are free")
+        yield Diagnosis(Severity.OK, where, f"{_bytes(room.free)} are free")
 
 
 def _of_model(model: Model) -> Iterator[Diagnosis]:
     where = f"model {model.name}"
     if model.fault:
-        yield Diagnosis(Level.ERROR, where, model.fault, "pip install --force-reinstall rag-mcp, or RAG_MCP_MODEL_DIR")
+        yield Diagnosis(
+            Severity.ERROR, where, model.fault, "pip install --force-reinstall rag-mcp, or RAG_MCP_MODEL_DIR"
+        )
         return
     for file in model.files:
         if file.expected and file.expected != file.found:
             what = f"{file.path} has SHA-256 {file.found} and should have {file.expected}"
-            yield Diagnosis(Level.ERROR, where, what, "reinstall its package, or replace the file")
+            yield Diagnosis(Severity.ERROR, where, what, "reinstall its package, or replace the file")
         elif not file.expected:
             what = f"{file.path} has SHA-256 {file.found}; which it should have is not known here"
-            yield Diagnosis(Level.NOTE, where, what)
+            yield Diagnosis(Severity.NOTE, where, what)
         else:
-            yield Diagnosis(Level.OK, where, f"{file.path} is the one it should be")
+            yield Diagnosis(Severity.OK, where, f"{file.path} is the one it should be")
     if not model.files:
-        yield Diagnosis(Level.OK, where, "it needs no files")
+        yield Diagnosis(Severity.OK, where, "it needs no files")
 
 
 def _of_store(health: Health) -> Iterator[Diagnosis]:
@@ -171,18 +175,18 @@ def _of_store(health: Health) -> Iterator[Diagnosis]:
     what = store.state.value + (f" ({store.why})" if store.why else "")
     match store.state:
         case State.WHOLE:
-            yield Diagnosis(Level.OK, _place(store), f"{what}, {_bytes(store.size)} in all")
+            yield Diagnosis(Severity.OK, _place(store), f"{what}, {_bytes(store.size)} in all")
         case State.MISSING | State.NO_RECORD | State.EMPTY:
-            yield Diagnosis(Level.ERROR, _place(store), what, command(health, "ingest"))
+            yield Diagnosis(Severity.ERROR, _place(store), what, command(health, "ingest"))
         case State.DAMAGED:
             what += "; an ingest sets it aside and begins a new one"
-            yield Diagnosis(Level.ERROR, _place(store), what, command(health, "ingest"))
+            yield Diagnosis(Severity.ERROR, _place(store), what, command(health, "ingest"))
         case State.FOREIGN:
             mend = "name another folder with --db, or use the version of rag-mcp that made it"
-            yield Diagnosis(Level.ERROR, _place(store), what, mend)
+            yield Diagnosis(Severity.ERROR, _place(store), what, mend)
         case State.BLOCKED | State.UNAVAILABLE:
             mend = f"let this user read and write {store.folder}"
-            yield Diagnosis(Level.ERROR, _place(store), what, mend)
+            yield Diagnosis(Severity.ERROR, _place(store), what, mend)
         case _ as never:
             raise AssertionError(never)
     yield from _of_neighbourhood(store, health)
@@ -194,44 +198,46 @@ def _of_neighbourhood(store: Store, health: Health) -> Iterator[Diagnosis]:
         what = (
             f"it lies in a folder that {service} keeps in step: a database that is copied while it changes is damaged"
         )
-        yield Diagnosis(Level.WARNING, _place(store), what, "keep the store elsewhere, with --db or RAG_MCP_DB_PATH")
+        yield Diagnosis(Severity.WARNING, _place(store), what, "keep the store elsewhere, with --db or RAG_MCP_DB_PATH")
     if store.inside_corpus:
         what = "it lies inside the corpus; it is left out of every ingest, and whatever else reads that folder meets it"
-        yield Diagnosis(Level.NOTE, _place(store), what, "keep the store elsewhere, with --db or RAG_MCP_DB_PATH")
+        yield Diagnosis(Severity.NOTE, _place(store), what, "keep the store elsewhere, with --db or RAG_MCP_DB_PATH")
     if store.set_aside:
         what = "a damaged record was set aside here as record.sqlite3.damaged; nothing uses it"
-        yield Diagnosis(Level.NOTE, _place(store), what, shlex.join(["rm", f"{store.folder}/record.sqlite3.damaged"]))
+        yield Diagnosis(
+            Severity.NOTE, _place(store), what, shlex.join(["rm", f"{store.folder}/record.sqlite3.damaged"])
+        )
     if store.strays and store.holder is None:
         more = f" and {len(store.strays) - 3} more" if len(store.strays) > 3 else ""
         what = f"folders besides the current generation: {', '.join(store.strays[:3])}{more}; an ingest sweeps them"
-        yield Diagnosis(Level.NOTE, _place(store), what, command(health, "ingest"))
+        yield Diagnosis(Severity.NOTE, _place(store), what, command(health, "ingest"))
 
 
 def _of_lock(store: Store, health: Health) -> Iterator[Diagnosis]:
     if store.holder is not None:
-        yield Diagnosis(Level.NOTE, "lock", f"the store is being written by {store.holder}", "wait for it to end")
+        yield Diagnosis(Severity.NOTE, "lock", f"the store is being written by {store.holder}", "wait for it to end")
     elif store.note is not None:
         what = f"nobody holds it; {store.note} was killed while it wrote, and the next ingest does the rest"
-        yield Diagnosis(Level.WARNING, "lock", what, command(health, "ingest"))
+        yield Diagnosis(Severity.WARNING, "lock", what, command(health, "ingest"))
     elif store.state not in (State.MISSING, State.BLOCKED):
-        yield Diagnosis(Level.OK, "lock", "nobody is writing")
+        yield Diagnosis(Severity.OK, "lock", "nobody is writing")
 
 
 def _of_contents(contents: Contents, health: Health) -> Iterator[Diagnosis]:
     held = f"generation {contents.generation} of {contents.finished}: {contents.files} files"
     held += f", {contents.passages} passages, {contents.vectors} vectors by {contents.embedder}"
-    yield Diagnosis(Level.OK, "record", held)
+    yield Diagnosis(Severity.OK, "record", held)
     for paths, what in (
         (contents.astray, "their rows are not those the manifest counts"),
         (contents.vectorless, "rows have no vector, so meaning does not find them"),
     ):
         if paths:
-            yield Diagnosis(Level.ERROR, "record", f"{_some(paths)}: {what}", command(health, "ingest"))
+            yield Diagnosis(Severity.ERROR, "record", f"{_some(paths)}: {what}", command(health, "ingest"))
     if contents.keywords_sound:
-        yield Diagnosis(Level.OK, "keyword index", "it holds every row once")
+        yield Diagnosis(Severity.OK, "keyword index", "it holds every row once")
     else:
         mend = command(health, "verify", "--repair")
-        yield Diagnosis(Level.ERROR, "keyword index", "it does not hold every row once", mend)
+        yield Diagnosis(Severity.ERROR, "keyword index", "it does not hold every row once", mend)
 
 
 def _of_index(index: IndexHealth, health: Health) -> Iterator[Diagnosis]:
@@ -239,45 +245,45 @@ def _of_index(index: IndexHealth, health: Health) -> Iterator[Diagnosis]:
     why = index.doubt or index.unopened
     if why:
         what = f"{why}; until it is rebuilt, every vector is compared instead"
-        yield Diagnosis(Level.WARNING, where, what, mend)
+        yield Diagnosis(Severity.WARNING, where, what, mend)
     elif index.vectors == 0:
-        yield Diagnosis(Level.OK, where, "there is nothing to index")
+        yield Diagnosis(Severity.OK, where, "there is nothing to index")
     else:
         dead = max(0, index.slots - index.vectors)
         share = dead / index.slots if index.slots else 0.0
         what = f"it opens and answers; {index.vectors} vectors in {index.slots} slots ({share:.0%} tombstones)"
-        yield Diagnosis(Level.OK, where, what)
+        yield Diagnosis(Severity.OK, where, what)
 
 
 def _of_canary(canary: Canary, health: Health) -> Iterator[Diagnosis]:
     where = f"embedder {canary.embedder}"
     if canary.fault is None:
-        yield Diagnosis(Level.OK, where, "it makes the stored vector of a stored passage anew")
+        yield Diagnosis(Severity.OK, where, "it makes the stored vector of a stored passage anew")
     else:
-        yield Diagnosis(Level.ERROR, where, canary.fault, command(health, "ingest", "--full"))
+        yield Diagnosis(Severity.ERROR, where, canary.fault, command(health, "ingest", "--full"))
 
 
 def _of_corpus(corpus: CorpusSeen, health: Health) -> Iterator[Diagnosis]:
     where = f"corpus {corpus.root}"
     if corpus.unseen:
         what = f"it cannot be seen ({corpus.unseen}); nothing that was stored of it is lost"
-        yield Diagnosis(Level.ERROR, where, what, "mount it, mend the path, or let this user read it")
+        yield Diagnosis(Severity.ERROR, where, what, "mount it, mend the path, or let this user read it")
         return
-    yield Diagnosis(Level.OK, where, "it can be seen")
+    yield Diagnosis(Severity.OK, where, "it can be seen")
     made_from = health.contents.root if health.contents else corpus.root
     if made_from != corpus.root:
         what = f"the store was made from {made_from}; the next ingest makes it one of this folder"
         mend = shlex.join(["rag-mcp", "doctor", "--corpus", made_from])
-        yield Diagnosis(Level.WARNING, where, what, mend)
+        yield Diagnosis(Severity.WARNING, where, what, mend)
 
 
 def _of_client(file: ClientFile) -> Iterator[Diagnosis]:
     where = f"{file.client} {file.path}"
     if file.fault:
         what = f"it could not be read, so what it registers was not looked at ({file.fault})"
-        yield Diagnosis(Level.WARNING, where, what, "mend the file")
+        yield Diagnosis(Severity.WARNING, where, what, "mend the file")
     elif not file.servers:
-        yield Diagnosis(Level.OK, where, "it registers nothing of rag-mcp")
+        yield Diagnosis(Severity.OK, where, "it registers nothing of rag-mcp")
     for server in file.servers:
         yield from _of_server(server, f"{where} [{server.name}]")
 
@@ -287,25 +293,25 @@ def _of_server(server: Registered, where: str) -> Iterator[Diagnosis]:
     whole = True
     if not server.command_found:
         whole = False
-        yield Diagnosis(Level.ERROR, where, f"its command {server.command!r} was not found", register)
+        yield Diagnosis(Severity.ERROR, where, f"its command {server.command!r} was not found", register)
     if server.corpus is None:
         what = "it names no corpus, so it depends on what the client passes on"
-        yield Diagnosis(Level.WARNING, where, what, register)
+        yield Diagnosis(Severity.WARNING, where, what, register)
     elif not server.corpus_found:
         whole = False
-        yield Diagnosis(Level.ERROR, where, f"its corpus {server.corpus} is no folder that can be seen", register)
+        yield Diagnosis(Severity.ERROR, where, f"its corpus {server.corpus} is no folder that can be seen", register)
     if server.store is not None and not server.store_found:
         whole = False
         mend = shlex.join(["rag-mcp", "ingest", server.corpus or "CORPUS", "--db", server.store])
-        yield Diagnosis(Level.ERROR, where, f"there is no store at {server.store}", mend)
+        yield Diagnosis(Severity.ERROR, where, f"there is no store at {server.store}", mend)
     if whole and server.corpus is not None:
-        yield Diagnosis(Level.OK, where, "its command, corpus and store are there")
+        yield Diagnosis(Severity.OK, where, "its command, corpus and store are there")
 
 
 def _of_copies(copies: Sequence[str]) -> Iterator[Diagnosis]:
     if copies:
         what = f"{_some(copies)}: private copies of servers that were killed; the next server removes them"
-        yield Diagnosis(Level.NOTE, "temporary folder", what, shlex.join(["rm", "-r", *copies]))
+        yield Diagnosis(Severity.NOTE, "temporary folder", what, shlex.join(["rm", "-r", *copies]))
 
 
 def _place(store: Store) -> str:

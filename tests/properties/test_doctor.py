@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_mcp.pure.check_render import diagnosis_lines
-from rag_mcp.pure.doctor import LITTLE_ROOM, Diagnosis, Level, diagnose
+from rag_mcp.pure.doctor import LITTLE_ROOM, Diagnosis, Severity, diagnose
 from rag_mcp.pure.health import (
     Canary,
     ClientFile,
@@ -50,7 +50,7 @@ HEALTHY = Health(
 )
 SICK: dict[str, Callable[[Health], Health]] = {}
 """What does one thing amiss to an installation; EXPECTED: the finding which that must bring."""
-EXPECTED: dict[str, tuple[Level, str]] = {}
+EXPECTED: dict[str, tuple[Severity, str]] = {}
 
 
 def part(name: str, **changed: object) -> Callable[[Health], Health]:
@@ -58,65 +58,74 @@ def part(name: str, **changed: object) -> Callable[[Health], Health]:
     return lambda h: evolve(h, **{name: evolve(getattr(h, name), **changed)}) if getattr(h, name) else h
 
 
-def named(name: str, level: Level, where: str, change: Callable[[Health], Health]) -> None:
+def named(name: str, level: Severity, where: str, change: Callable[[Health], Health]) -> None:
     SICK[name], EXPECTED[name] = change, (level, where)
 
 
-named("old python", Level.ERROR, "Python", part("runtime", python="3.9.1"))
-named("from its sources", Level.NOTE, "packages", part("runtime", wanted=""))
-named("package missing", Level.ERROR, "chromadb", part("runtime", packages=(Package("chromadb", "==1.5.9", None),)))
-named("package old", Level.ERROR, "chromadb", part("runtime", packages=(Package("chromadb", "==1.5.9", "1.5.8"),)))
-named("package odd", Level.ERROR, "mcp", part("runtime", packages=(Package("mcp", ">=2,<3", "unknown"),)))
-named("no fts5", Level.ERROR, "SQLite", part("runtime", fts5=False))
-named("variable mistyped", Level.WARNING, "RAG_MCP_DB", part("runtime", strange_variables=("RAG_MCP_DB",)))
-named("setting wrong", Level.ERROR, "settings", lambda h: evolve(h, unsettled="embedder 'x' is not one of"))
-named("nothing named", Level.NOTE, "settings", lambda h: evolve(h, settings=()))
-named("read-only", Level.WARNING, "/r", lambda h: evolve(h, rooms=(Room("r", "/r", 10**12, "read-only"),)))
-named("full", Level.WARNING, "/r", lambda h: evolve(h, rooms=(Room("r", "/r", LITTLE_ROOM - 1),)))
+named("old python", Severity.ERROR, "Python", part("runtime", python="3.9.1"))
+named("from its sources", Severity.NOTE, "packages", part("runtime", wanted=""))
+named("package missing", Severity.ERROR, "chromadb", part("runtime", packages=(Package("chromadb", "==1.5.9", None),)))
+named("package old", Severity.ERROR, "chromadb", part("runtime", packages=(Package("chromadb", "==1.5.9", "1.5.8"),)))
+named("package odd", Severity.ERROR, "mcp", part("runtime", packages=(Package("mcp", ">=2,<3", "unknown"),)))
+named("no fts5", Severity.ERROR, "SQLite", part("runtime", fts5=False))
+named("variable mistyped", Severity.WARNING, "RAG_MCP_DB", part("runtime", strange_variables=("RAG_MCP_DB",)))
+named("setting wrong", Severity.ERROR, "settings", lambda h: evolve(h, unsettled="embedder 'x' is not one of"))
+named("nothing named", Severity.NOTE, "settings", lambda h: evolve(h, settings=()))
+named("read-only", Severity.WARNING, "/r", lambda h: evolve(h, rooms=(Room("r", "/r", 10**12, "read-only"),)))
+named("full", Severity.WARNING, "/r", lambda h: evolve(h, rooms=(Room("r", "/r", LITTLE_ROOM - 1),)))
 named(
-    "too full", Level.WARNING, "/r", lambda h: evolve(part("store", size=10**10)(h), rooms=(Room("r", "/r", 10**10),))
+    "too full",
+    Severity.WARNING,
+    "/r",
+    lambda h: evolve(part("store", size=10**10)(h), rooms=(Room("r", "/r", 10**10),)),
 )
-named("room unknown", Level.NOTE, "/r", lambda h: evolve(h, rooms=(Room("r", "/r", None),)))
-named("model missing", Level.ERROR, "model mini", lambda h: evolve(h, model=Model("mini", fault="it is not here")))
-named("model another", Level.ERROR, "model mini", part("model", files=(ModelFile("/m.onnx", "aa", "bb"),)))
-named("model unknown", Level.NOTE, "model mini", part("model", files=(ModelFile("/m.onnx", "", "bb"),)))
+named("room unknown", Severity.NOTE, "/r", lambda h: evolve(h, rooms=(Room("r", "/r", None),)))
+named("model missing", Severity.ERROR, "model mini", lambda h: evolve(h, model=Model("mini", fault="it is not here")))
+named("model another", Severity.ERROR, "model mini", part("model", files=(ModelFile("/m.onnx", "aa", "bb"),)))
+named("model unknown", Severity.NOTE, "model mini", part("model", files=(ModelFile("/m.onnx", "", "bb"),)))
 for state in State:
     if state is not State.WHOLE:
         named(
             f"store {state.name}",
-            Level.ERROR,
+            Severity.ERROR,
             "store /my store",
             lambda h, state=state: evolve(  # type: ignore[misc]
                 h, store=Store("/my store", state, "why"), contents=None, index=None, canary=None
             ),
         )
-named("synced", Level.WARNING, "store /home/a/Dropbox/s", part("store", folder="/home/a/Dropbox/s"))
-named("inside", Level.NOTE, "store /my store", part("store", inside_corpus=True))
-named("set aside", Level.NOTE, "store /my store", part("store", set_aside=True))
-named("strays", Level.NOTE, "store /my store", part("store", strays=("gen-000001.aa.tmp",)))
-named("busy", Level.NOTE, "lock", part("store", holder="process 7"))
-named("killed", Level.WARNING, "lock", part("store", note="process 7"))
-named("astray", Level.ERROR, "record", part("contents", astray=("a.md",)))
-named("vectorless", Level.ERROR, "record", part("contents", vectorless=("a.md", "b.md", "c.md", "d.md")))
-named("keywords", Level.ERROR, "keyword index", part("contents", keywords_sound=False))
-named("index gone", Level.WARNING, "vector index", part("index", doubt="its folder is missing"))
-named("index shut", Level.WARNING, "vector index", part("index", unopened="it is damaged"))
-named("canary", Level.ERROR, "embedder mini", part("canary", fault="its vector is another"))
-named("corpus gone", Level.ERROR, "corpus /notes", part("corpus", unseen="no such folder"))
-named("other corpus", Level.WARNING, "corpus /notes", part("contents", root="/elsewhere"))
-for field, level in (("command_found", Level.ERROR), ("corpus_found", Level.ERROR), ("store_found", Level.ERROR)):
+named("synced", Severity.WARNING, "store /home/a/Dropbox/s", part("store", folder="/home/a/Dropbox/s"))
+named("inside", Severity.NOTE, "store /my store", part("store", inside_corpus=True))
+named("set aside", Severity.NOTE, "store /my store", part("store", set_aside=True))
+named("strays", Severity.NOTE, "store /my store", part("store", strays=("gen-000001.aa.tmp",)))
+named("busy", Severity.NOTE, "lock", part("store", holder="process 7"))
+named("killed", Severity.WARNING, "lock", part("store", note="process 7"))
+named("astray", Severity.ERROR, "record", part("contents", astray=("a.md",)))
+named("vectorless", Severity.ERROR, "record", part("contents", vectorless=("a.md", "b.md", "c.md", "d.md")))
+named("keywords", Severity.ERROR, "keyword index", part("contents", keywords_sound=False))
+named("index gone", Severity.WARNING, "vector index", part("index", doubt="its folder is missing"))
+named("index shut", Severity.WARNING, "vector index", part("index", unopened="it is damaged"))
+named("canary", Severity.ERROR, "embedder mini", part("canary", fault="its vector is another"))
+named("corpus gone", Severity.ERROR, "corpus /notes", part("corpus", unseen="no such folder"))
+named("other corpus", Severity.WARNING, "corpus /notes", part("contents", root="/elsewhere"))
+for field, level in (
+    ("command_found", Severity.ERROR),
+    ("corpus_found", Severity.ERROR),
+    ("store_found", Severity.ERROR),
+):
     server = evolve(SERVER, **{field: False})
     named(field, level, "[rag]", lambda h, s=server: evolve(h, clients=(ClientFile("C", "/c", (s,)),)))  # type: ignore[misc]
 named(
-    "no corpus named", Level.WARNING, "[rag]",
+    "no corpus named", Severity.WARNING, "[rag]",
     lambda h: evolve(h, clients=(ClientFile("C", "/c", (evolve(SERVER, corpus=None),)),)),
 )  # fmt: skip
-named("client unread", Level.WARNING, "C /c", lambda h: evolve(h, clients=(ClientFile("C", "/c", fault="not JSON"),)))
-named("copies", Level.NOTE, "temporary folder", lambda h: evolve(h, copies=("/tmp/a b",)))
+named(
+    "client unread", Severity.WARNING, "C /c", lambda h: evolve(h, clients=(ClientFile("C", "/c", fault="not JSON"),))
+)
+named("copies", Severity.NOTE, "temporary folder", lambda h: evolve(h, copies=("/tmp/a b",)))
 
 
 def bad(found: tuple[Diagnosis, ...]) -> list[Diagnosis]:
-    return [each for each in found if each.level is not Level.OK]
+    return [each for each in found if each.severity is not Severity.OK]
 
 
 def test_a_healthy_installation_has_nothing_but_ok_and_every_part_of_it_is_named() -> None:
@@ -132,8 +141,8 @@ def test_a_healthy_installation_has_nothing_but_ok_and_every_part_of_it_is_named
 def test_each_damage_brings_its_finding_and_no_graver_one(name: str) -> None:
     level, where = EXPECTED[name]
     found = bad(diagnose(SICK[name](HEALTHY)))
-    assert [each for each in found if each.level is level and where in each.where], found
-    assert all(list(Level).index(each.level) >= list(Level).index(level) for each in found)
+    assert [each for each in found if each.severity is level and where in each.where], found
+    assert all(list(Severity).index(each.severity) >= list(Severity).index(level) for each in found)
 
 
 damages = st.lists(st.sampled_from(sorted(SICK)), unique=True, max_size=8)
@@ -145,10 +154,10 @@ def test_findings_come_gravest_first_and_what_is_amiss_says_what_mends_it(names:
     for name in names:
         health = SICK[name](health)
     found = diagnose(health)
-    order = [list(Level).index(each.level) for each in found]
+    order = [list(Severity).index(each.severity) for each in found]
     assert order == sorted(order)
     assert all(each.where and each.what for each in found)
-    assert all(each.mend for each in found if each.level in (Level.ERROR, Level.WARNING))
+    assert all(each.mend for each in found if each.severity in (Severity.ERROR, Severity.WARNING))
     assert len(list(diagnosis_lines(found))) == len(found) + sum(1 for each in found if each.mend)
 
 
@@ -167,7 +176,7 @@ def test_every_command_that_mends_is_one_that_the_command_line_takes(name: str) 
 
 
 def test_what_is_shown_is_safe_for_a_terminal() -> None:
-    [first, second] = diagnosis_lines([Diagnosis(Level.ERROR, "a\x1b", "b\x07", "c\u202e")])
+    [first, second] = diagnosis_lines([Diagnosis(Severity.ERROR, "a\x1b", "b\x07", "c\u202e")])
     assert first + second == "error    a\\x1b: b\\x07" + "         mend: c\\u202e"
 
 
