@@ -28,7 +28,7 @@ from rag_mcp.adapters.settings import Settings, is_folder, resolve
 from rag_mcp.effects.boundary import Refused, store_faults
 from rag_mcp.effects.embed import embedded_query
 from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
-from rag_mcp.effects.ports import Embedder, Progress
+from rag_mcp.effects.ports import Embedder, EmbedderFault, Progress, Unsure
 from rag_mcp.effects.record import Known, RecordDamaged
 from rag_mcp.pure import errors
 from rag_mcp.pure.plans import Plan, SavedPlan
@@ -104,6 +104,12 @@ class Index:
     def store(self) -> Path:
         """The store's folder."""
         return self._parts.folder
+
+    @property
+    def warning(self) -> str | None:
+        """What to say before texts are sent away from this machine; None where they stay."""
+        embedder = self._parts.embedder
+        return embedder.warning if isinstance(embedder, Unsure) else None
 
     def plan(self, *, full: bool = False, allow_prune: int | None = None) -> Plan:
         """What an ingest would do, with a reason for every path. Nothing is written or created.
@@ -249,6 +255,8 @@ class Index:
         if self._desk:
             self._desk.held.turn_to(None)
         self._parts.index.close()
+        if isinstance(self._parts.embedder, Unsure):
+            self._parts.embedder.close()
 
     def __enter__(self) -> Self:
         """Use as a context manager."""
@@ -291,8 +299,19 @@ class Index:
         parts = self._parts
         if parts.corpus is None:
             raise Refused(errors.ConfigError("no corpus was named, and the store does not know one"))
+        self._confirm_embedder()
         eyes = Eyes(parts.corpus, known, parts.index, parts.embedder, parts.progress)
         return _value(draft(eyes, parts.run, order, announce))
+
+    def _confirm_embedder(self) -> None:
+        """Nothing is planned, and no file skipped, by what an embedder was when it was last heard of."""
+        embedder = self._parts.embedder
+        if isinstance(embedder, Unsure):
+            try:
+                embedder.confirm()
+            except EmbedderFault as fault:
+                name = self._parts.settings.embedder or "of the store"
+                raise Refused(errors.EmbedderFailed(name, str(fault))) from fault
 
     def _check_corpus(self) -> None:
         """A mistyped corpus must not even leave an empty store behind."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
+from returns.result import Failure
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
 from rag_mcp.adapters.lock import WriterLock
@@ -20,6 +21,7 @@ from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Pr
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
 from rag_mcp.pure.errors import ConfigError, EmbedderFailed
 from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
+from rag_mcp.pure.services import is_service, service
 
 if TYPE_CHECKING:
     from rag_mcp.adapters.stores.chroma import ChromaIndex
@@ -169,6 +171,8 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
         from rag_mcp.adapters.embedders.hashing import HashEmbedder
 
         return HashEmbedder()
+    if is_service(name):
+        return connected_service(name, settings, pointer)
     from rag_mcp.adapters.embedders.models import by_name
     from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 
@@ -178,6 +182,16 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
             ConfigError(f"the store was made by embedder {name!r}, which is not known here; name one with --embedder")
         )
     return OnnxEmbedder(spec, model_dir=settings.model_dir)
+
+
+def connected_service(name: str, settings: Settings, pointer: Pointer | None) -> Embedder:
+    """The embedder that is a service; what the store was made by is what it may be taken for while it is away."""
+    from rag_mcp.adapters.embedders.remote import connected
+
+    named = service(name, settings.services)
+    if isinstance(named, Failure):
+        raise Refused(named.failure())
+    return connected(named.unwrap(), pointer.embedder if pointer else None)
 
 
 def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:

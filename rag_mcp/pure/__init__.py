@@ -6,6 +6,7 @@ Nouns
     identity      what an index was made by; what must be redone when that changes
     errors        every expected failure, a closed union
     vectors       checks and names of vectors
+    tokens        how many a text has, where no tokenizer is at hand
     metrics       measures of a ranking, and of the characters it covers
     manifest      what the record believes of a file, and the evidence for it
     plans         the plan: one decision and one reason for every path
@@ -23,6 +24,7 @@ From bytes to chunks
     classify      note or hand-over
     signals       marks and orders in a passage that try to be more than data
     documents     the above, in order: bytes in, Document out
+    services      embedders over HTTP: names, addresses, keys, what their models want
 
 Decisions
     recovery      reasons to distrust; what falls through is trusted
