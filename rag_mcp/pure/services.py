@@ -22,8 +22,8 @@ URL, KEY, DIM, RATE = "RAG_MCP_EMBED_URL", "RAG_MCP_EMBED_KEY", "RAG_MCP_EMBED_D
 MOST_DIMENSIONS = 65_536
 OLLAMA_PORT = 11434
 
-_ADDRESS = re.compile(r"(?:(https?)://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::(\d{1,5}))?((?:/[\w.~+-]*)*)")
-_LOOPBACK = re.compile(r"localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:(https?)://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::(\d{1,5}))?((?:/[\w.~+-]*)*)", re.ASCII)
+_LOOPBACK = re.compile(r"localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]", re.ASCII)
 _VISIBLE = re.compile(r"[!-~]+")  # what a header may carry; a line end in it would show the key in an error
 
 
@@ -206,9 +206,8 @@ def _address(variable: str, given: str, *, plain_port: int | None) -> Result[str
 
 def _key(name: str, preset: Preset, url: str, variables: Mapping[str, str]) -> Result[str, ConfigError]:
     """The key: a vendor's own goes to the vendor's hosts alone, and only encrypted."""
-    vendors = (
-        bool(preset.hosts) and url.startswith("https:") and f".{_host(url)}".endswith(f".{preset.hosts.lstrip('.')}")
-    )
+    end = "." + preset.hosts.lstrip(".")
+    vendors = bool(preset.hosts) and url.startswith("https:") and f".{_host(url)}".endswith(end)
     variable = KEY if variables.get(KEY) or not vendors else preset.key_variable
     key = variables.get(variable, "").strip()
     if vendors and not key:

@@ -1,6 +1,6 @@
 """JSON over HTTP to one service: bounded in time, in size and in tries, and the key in no sentence.
 
-    lost, 408, 425, 429, 5xx   again after a pause: 0.5, 1, 2 ... seconds, or what Retry-After asks for, if that is little
+    lost, 408, 425, 429, 5xx   again after a pause of 0.5, 1, 2 ... seconds, or of what Retry-After asks, if it is little
     3xx                        refused: what is sent goes to the address that was named, or nowhere
     anything else              refused, with what the service said
 
@@ -33,7 +33,8 @@ SAID = 200
 """Characters of what a service says of a failure."""
 AGAIN = frozenset({408, 425, 429, *range(500, 600)})
 LENGTH = re.compile(
-    r"context (length|window|size)|\b(input|inputs`|text|prompt)\b.{0,40}\b(too (long|large)|less than \d+ tokens)",
+    r"context (length|window|size)|exceeds?\b.{0,30}\b(tokens|length)"
+    r"|\b(inputs?|text|prompt)\b.{0,40}\b(too (long|large)|less than \d+ tokens)",
     re.IGNORECASE,
 )
 
