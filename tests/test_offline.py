@@ -118,7 +118,7 @@ def test_what_can_open_a_connection_is_loaded_only_when_a_service_was_chosen(hom
         return CALLS in done.stderr
 
     assert loaded("ingest", "notes", "--embedder", "ollama:embeddinggemma")
-    assert "127.0.0.1" in attempts(home)
+    assert attempts(home) != ""
     (home / "attempts").unlink()
     for arguments in (("ingest", "notes", "--embedder", "hash"), ("query", "keys", "--corpus", "notes"), ("--help",)):
         assert not loaded(*arguments)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from embedding_server import Running, running
+from wires import serving
 
 from rag_mcp import Index, Refused
 from rag_mcp.effects import embed
@@ -161,30 +162,30 @@ def test_texts_that_would_leave_this_machine_are_warned_of_before_they_do(notes:
 
 
 def test_the_server_answers_through_a_service_and_says_what_is_amiss(notes: Path, server: Running) -> None:
-    variables = server.variables(GEMMA) | {"RAG_MCP_DB_PATH": str(notes.parent / "store")}
     with opened(notes, server) as index:
         index.ingest()
-    lines = (
-        "import anyio, json\n"
-        "from rag_mcp.adapters.serving import server_settings\n"
-        "from rag_mcp.adapters.server.engine import Engine\n"
-        "import os\n"
-        "engine = Engine(server_settings(os.environ, {}))\n"
-        "print(json.dumps(anyio.run(engine.search, 'pump 7', 1, None)['ok']))\n"
-        "import urllib.request\n"
-        "urllib.request.urlopen(os.environ['RAG_MCP_EMBED_URL'] + '/control', json.dumps({'models': {}}).encode()).close()\n"
-        "print(anyio.run(engine.search, 'pump 8', 1, None)['error']['message'])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", lines],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "RAG_MCP_CORPUS_ROOT": str(notes)} | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    answered, said = done.stdout.splitlines()
-    assert answered == "true", done.stderr
-    assert "ollama pull embeddinggemma" in said
+    store = {"RAG_MCP_CORPUS_ROOT": str(notes), "RAG_MCP_DB_PATH": str(notes.parent / "store")}
+    with serving(notes.parent, **store, **server.variables(GEMMA)) as asked:
+        asked.shake_hands()
+        assert asked.found(2, query="pump 7")["ok"]
+        server.tell({"models": {}})
+        error = asked.found(3, query="pump 8")["error"]
+        assert error["type"] == "embedder_failed"
+        assert "ollama pull embeddinggemma" in error["message"]
+        server.control()
+        assert asked.found(4, query="pump 9")["ok"]
+        assert asked.end() == 0
+    assert asked.stderr == b""
+
+
+def test_a_server_says_at_its_start_that_questions_leave_this_machine(notes: Path, server: Running) -> None:
+    named = {"RAG_MCP_EMBEDDER": OTHER, "RAG_MCP_EMBED_URL": "http://host.invalid/v1", "RAG_MCP_EMBED_DIM": "8"}
+    with serving(notes.parent, **named, RAG_MCP_CORPUS_ROOT=str(notes), RAG_MCP_EMBED_KEY=SECRET) as asked:
+        asked.shake_hands()
+        assert asked.found(2, query="pump 7")["error"]["type"] == "store_missing"
+        assert asked.end() == 0
+    [line] = asked.stderr.decode().splitlines()
+    assert line.startswith("rag-mcp WARNING embedder openai:plain is at http://host.invalid/v1, which is not this")
 
 
 def test_a_client_is_given_the_address_and_never_the_key(notes: Path, server: Running) -> None:

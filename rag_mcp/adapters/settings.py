@@ -1,6 +1,6 @@
 """Where things are: from arguments first, `RAG_MCP_*` variables second, defaults last.
 
-RAG_MCP_CORPUS_ROOT   the corpus folder          RAG_MCP_EMBEDDER    default, bge or hash
+RAG_MCP_CORPUS_ROOT   the corpus folder          RAG_MCP_EMBEDDER    default, bge, hash, SERVICE:MODEL
 RAG_MCP_DB_PATH       the store folder           RAG_MCP_MODEL_DIR   a folder with model.onnx and tokenizer.json
 RAG_MCP_COLLECTION    a name, default "knowledge"
 

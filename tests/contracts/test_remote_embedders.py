@@ -1,4 +1,4 @@
-"""Embedders that are services, against a real server on loopback: what they send, and what they make of every answer."""
+"""Embedders that are services, on a real server on loopback: what they send, and what they make of every answer."""
 
 import logging
 import re

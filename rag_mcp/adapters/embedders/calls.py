@@ -1,6 +1,6 @@
 """JSON over HTTP to one service: bounded in time, in size and in tries, and the key in no sentence.
 
-    lost, 408, 425, 429, 5xx   again after a pause of 0.5, 1, 2 ... seconds, or of what Retry-After asks, if it is little
+    lost, 408, 425, 429, 5xx   again after a pause: 0.5, 1, 2 ... seconds, or what Retry-After asks for if it is little
     3xx                        refused: what is sent goes to the address that was named, or nowhere
     anything else              refused, with what the service said
 
