@@ -141,6 +141,7 @@ def embedded(texts: list[str], dim: int) -> list[list[float]]:
 
 
 AMISS: dict[str, Any] = {
+    "another model": lambda vectors: [vector[::-1] for vector in vectors],
     "one too few": lambda vectors: vectors[:-1],
     "one too many": lambda vectors: [*vectors, vectors[0]],
     "wrong dimension": lambda vectors: [*vectors[:-1], vectors[-1][:-1]],

@@ -143,6 +143,21 @@ def test_two_states_of_a_model_are_never_mixed(notes: Path, server: Running) -> 
         assert index.search("pump 7", 1).results
 
 
+def test_another_model_of_the_same_name_is_found_out_before_its_vectors_are_stored(
+    notes: Path, server: Running
+) -> None:
+    with opened(notes, server, OTHER) as index:
+        index.ingest()
+        server.control(lasting="another model")
+        assert index.ingest().exit_code == 0  # nothing to embed, nobody asked
+        assert server.seen == []
+        (notes / "new.md").write_text("# New\n\nThe marlinspike is in locker 7.\n", encoding="utf-8")
+        assert "not the stored one" in failed(index).message
+        assert index.stats().files == 40
+        assert index.ingest(full=True).exit_code == 0
+        assert index.search("marlinspike", 1).results[0].citation.source == "new.md"
+
+
 def test_a_setting_that_is_missing_is_named_before_anything_is_done(notes: Path) -> None:
     for name, variable in ((OTHER, "OPENAI_API_KEY"), ("azure:a", "AZURE_OPENAI_ENDPOINT"), ("huggingface:m", "/v1")):
         done = cli(notes.parent, "ingest", "notes", "--embedder", name)

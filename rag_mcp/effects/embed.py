@@ -11,8 +11,10 @@ from returns.result import Failure, Result, Success
 from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Progress
 from rag_mcp.effects.record import Record
 from rag_mcp.pure.errors import EmbedderFailed
-from rag_mcp.pure.vectors import check, rid
+from rag_mcp.pure.vectors import check, dot, rid
 
+SAME = 0.9995
+"""Cosine at which two engines of one model count as one."""
 WINDOW = 512
 BATCH = 16
 
@@ -63,6 +65,19 @@ def _vectors(embedder: Embedder, batch: Sequence[Text]) -> Result[list[tuple[str
 def embedded_query(embedder: Embedder, text: str) -> Result[bytes, EmbedderFailed]:
     """The checked vector of a question."""
     return checked(embedder, lambda: [embedder.embed_query(text)], 1).map(lambda vectors: vectors[0])
+
+
+def proven(embedder: Embedder, text: str, stored: bytes) -> Result[None, EmbedderFailed]:
+    """That the embedder gives what is stored for a text: equal names may hide another engine or model."""
+    name = embedder.identity.name
+    return checked(embedder, lambda: embedder.embed([text]), 1).bind(lambda made: _same(name, dot(made[0], stored)))
+
+
+def _same(name: str, cosine: float) -> Result[None, EmbedderFailed]:
+    if cosine >= SAME:
+        return Success(None)
+    why = f"its vector of a stored passage is not the stored one (cosine {cosine:.4f}); ingest with --full"
+    return Failure(EmbedderFailed(name, why))
 
 
 def checked(

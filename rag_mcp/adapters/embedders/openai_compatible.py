@@ -3,7 +3,7 @@
     POST {base}/embeddings   {model, input: [text], encoding_format: "float", dimensions?}
                              ->  {data: [{index, embedding: [number]}]}
 
-It does not tell the state of a model; two that share a name and a dimension are told apart by their vectors alone.
+It does not tell the state of a model; two that share a name are told apart by what they make of one text.
 """
 
 from collections.abc import Sequence
