@@ -29,13 +29,13 @@ from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import set_aside
 from rag_mcp.adapters.settings import Settings, is_folder, resolve
 from rag_mcp.effects.boundary import Refused, store_faults
-from rag_mcp.effects.embed import embedded_query
+from rag_mcp.effects.embed import embedded_query, proven
 from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
-from rag_mcp.effects.ports import Embedder, Progress
+from rag_mcp.effects.ports import Embedder, EmbedderFault, Progress, Unsure
 from rag_mcp.effects.record import Known, RecordDamaged
 from rag_mcp.pure import errors
 from rag_mcp.pure.identity import Choices
-from rag_mcp.pure.plans import Plan, SavedPlan
+from rag_mcp.pure.plans import Plan, SavedPlan, embeds
 from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.query import DEFAULT_K, parse_query
 from rag_mcp.pure.summary import Report
@@ -140,6 +140,12 @@ class Index:
     def store(self) -> Path:
         """The store's folder."""
         return self._parts.folder
+
+    @property
+    def warning(self) -> str | None:
+        """What to say before texts are sent away from this machine; None where they stay."""
+        embedder = self._parts.embedder
+        return embedder.warning if isinstance(embedder, Unsure) else None
 
     def plan(self, *, full: bool = False, allow_prune: int | None = None) -> Plan:
         """What an ingest would do, with a reason for every path. Nothing is written or created.
@@ -374,6 +380,8 @@ class Index:
         """Release files and memory; idempotent."""
         self._leave_desk()
         self._parts.index.close()
+        if isinstance(self._parts.embedder, Unsure):
+            self._parts.embedder.close()
 
     def __enter__(self) -> Self:
         """Use as a context manager."""
@@ -412,6 +420,7 @@ class Index:
                 _value(same_world(saved, drafted.plan))
             if not drafted.plan.quiet:
                 announce()
+            self._prove_embedder(drafted.plan)
             return _value(carry_out(self._parts.hands(record), drafted))
         finally:
             record.close()
@@ -430,8 +439,30 @@ class Index:
         own = own or (known.choices() if known else Choices())
         if parts.corpus is None:
             raise Refused(errors.ConfigError("no corpus was named, and the store does not know one"))
+        self._confirm_embedder()
         eyes = Eyes(parts.corpus, known, parts.index, parts.embedder, parts.progress)
         return _value(draft(eyes, parts.run(own), order, announce))
+
+    def _confirm_embedder(self) -> None:
+        """Nothing is planned, and no file skipped, by what an embedder was when it was last heard of."""
+        embedder = self._parts.embedder
+        if isinstance(embedder, Unsure):
+            try:
+                embedder.confirm()
+            except EmbedderFault as fault:
+                name = self._parts.settings.embedder or "of the store"
+                raise Refused(errors.EmbedderFailed(name, str(fault))) from fault
+
+    def _prove_embedder(self, plan: Plan) -> None:
+        """No vector is put beside those of another model of the same name, where no digest tells them apart."""
+        embedder = self._parts.embedder
+        if not isinstance(embedder, Unsure) or embedder.identity.weights or plan.full or plan.switches_embedder:
+            return
+        if any(embeds(file) for file in plan.files):
+            with self._reader.snapshot() as snapshot:
+                sung = snapshot.canary()
+            if sung:
+                _value(proven(embedder, *sung))
 
     def _check_corpus(self) -> None:
         """A mistyped corpus must not even leave an empty store behind."""

@@ -108,6 +108,23 @@ def test_the_guard_sees_an_attempt_even_when_the_caller_hides_it(home: Path, att
     assert attempts(home) != ""
 
 
+CALLS = "rag_mcp.adapters.embedders.calls"
+
+
+def test_what_can_open_a_connection_is_loaded_only_when_a_service_was_chosen(home: Path) -> None:
+    def loaded(*arguments: str) -> bool:
+        done = python(home, "-X", "importtime", "-m", "rag_mcp.cli", *arguments)
+        assert "click" in done.stderr
+        return CALLS in done.stderr
+
+    assert loaded("ingest", "notes", "--embedder", "ollama:embeddinggemma")
+    assert attempts(home) != ""
+    (home / "attempts").unlink()
+    for arguments in (("ingest", "notes", "--embedder", "hash"), ("query", "keys", "--corpus", "notes"), ("--help",)):
+        assert not loaded(*arguments)
+    assert attempts(home) == ""
+
+
 @pytest.mark.model
 @pytest.mark.parametrize("before", [(), NO_INTERFACE], ids=["guarded", "without any interface"])
 def test_ingest_and_query_with_the_real_model_need_no_network(home: Path, before: tuple[str, ...]) -> None:

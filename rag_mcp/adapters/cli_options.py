@@ -17,7 +17,7 @@ def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--embedder",
             metavar="NAME",
-            help="default, bge or hash. [default: the store's own, else default; env RAG_MCP_EMBEDDER]",
+            help="default, bge, hash, or SERVICE:MODEL. [default: the store's own, else default; env RAG_MCP_EMBEDDER]",
         ),
         click.option("--json", "as_json", is_flag=True, default=None, help="Print JSON on standard output."),
         click.option("--quiet", is_flag=True, default=None, help="No progress; a summary on one line."),

@@ -89,6 +89,12 @@ def opened(options: Options, *, corpus: str | None, patience: float = 0.0) -> In
     )
 
 
+def warn(index: Index) -> None:
+    """Say it when texts are about to leave this machine."""
+    if index.warning:
+        click.echo(f"rag-mcp: warning: {index.warning}", err=True)
+
+
 def ingest(options: Options) -> int:
     """Plan, and apply unless only the plan was asked for."""
     corpus = options["corpus"] or os.environ.get("RAG_MCP_CORPUS_ROOT")
@@ -104,6 +110,7 @@ def ingest(options: Options) -> int:
             if options["clean"]:
                 raise click.UsageError("--plan shows an ingest into the store as it is; --clean would remove it first")
             return show_plan(index, index.plan(full=options["full"], allow_prune=allow), options, allow, corpus)
+        warn(index)
         return show_report(index.ingest(full=options["full"], clean=options["clean"], allow_prune=allow), options)
 
 
@@ -156,6 +163,7 @@ def apply(options: Options) -> int:
                 "chunking": saved.choices.chunking,
             }
             with opened({**options, **named}, corpus=saved.plan.root) as index:
+                warn(index)
                 return show_report(index.apply(saved.plan, allow_prune=saved.allow_prune), options)
         case Failure(bad):
             raise Refused(bad)

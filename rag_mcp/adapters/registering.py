@@ -22,6 +22,7 @@ from rag_mcp.pure import summary
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.registration import CLIENTS, Action, Client, Registration, flaw
+from rag_mcp.pure.services import SECRETS, is_service, service
 
 
 def run(options: Mapping[str, Any]) -> int:
@@ -77,6 +78,8 @@ def _registration(name: str, settings: Settings, corpus: Path) -> Registration:
         env["RAG_MCP_EMBEDDER"] = settings.embedder
     if settings.model_dir is not None:
         env["RAG_MCP_MODEL_DIR"] = str(absolute(settings.model_dir))
+    if is_service(settings.embedder or ""):  # keys stay where they are: a client's file is no place for them
+        env |= {name: value for name, value in settings.services.items() if name not in SECRETS}
     command, *arguments = this_command()
     return Registration(name, command, tuple(arguments), tuple(env.items()))
 
@@ -135,5 +138,9 @@ def _next(draft: clients.Draft, client: Client, settings: Settings, corpus: Path
         if settings.embedder is not None:
             words += ["--embedder", settings.embedder]
         click.echo(f"there is no store yet; make it with:\n  {printable(shlex.join(words))}")
+    if is_service(settings.embedder or "") and service(settings.embedder or "", settings.services).unwrap().key:
+        click.echo(
+            "the embedder's key was not written there: set its variable where the client takes its environment from"
+        )
     if draft.action is not Action.UNCHANGED:
         click.echo(f"next: {client.restart}")

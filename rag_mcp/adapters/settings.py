@@ -1,8 +1,10 @@
 """Where things are: from arguments first, `RAG_MCP_*` variables second, defaults last.
 
-RAG_MCP_CORPUS_ROOT   the corpus folder          RAG_MCP_EMBEDDER    default, bge or hash
+RAG_MCP_CORPUS_ROOT   the corpus folder          RAG_MCP_EMBEDDER    default, bge, hash, SERVICE:MODEL
 RAG_MCP_DB_PATH       the store folder           RAG_MCP_MODEL_DIR   a folder with model.onnx and tokenizer.json
 RAG_MCP_COLLECTION    a name, default "knowledge"
+
+What an embedder that is a service reads besides is in `rag_mcp.pure.services`; it may be secret, and is never shown.
 """
 
 import hashlib
@@ -10,9 +12,10 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from attrs import frozen
+from attrs import field, frozen
 from returns.result import Failure, Result, Success
 
+from rag_mcp.pure import services
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.health import Setting
 
@@ -36,6 +39,7 @@ class Settings:
     embedder: str | None = None
     model_dir: Path | None = None
     excludes: tuple[str, ...] = ()
+    services: Mapping[str, str] = field(factory=dict, repr=False)
 
     @property
     def folder(self) -> Path:
@@ -61,8 +65,9 @@ def resolve(
             ConfigError(f"collection {name!r}: use up to 64 letters, digits, '.', '_' or '-' (RAG_MCP_COLLECTION)")
         )
     by = embedder or environ.get("RAG_MCP_EMBEDDER") or None
-    if by is not None and by not in EMBEDDERS:
-        return Failure(ConfigError(f"embedder {by!r} is not one of {', '.join(EMBEDDERS)} (RAG_MCP_EMBEDDER)"))
+    variables = {name: environ[name] for name in sorted(services.VARIABLES & environ.keys())}
+    if by is not None and (wrong := _no_embedder(by, variables)):
+        return Failure(wrong)
     if root is None and folder is None:
         return Failure(
             ConfigError(
@@ -81,6 +86,7 @@ def resolve(
             embedder=by,
             model_dir=Path(models).expanduser() if models else None,
             excludes=excludes,
+            services=variables,
         )
     )
 
@@ -102,6 +108,17 @@ def origins(environ: Mapping[str, str], settings: Settings, given: Collection[st
 
 def _origin(name: str, variable: str, default: str, environ: Mapping[str, str], given: Collection[str]) -> str:
     return "given" if name in given else variable if environ.get(variable) else default
+
+
+def _no_embedder(name: str, variables: Mapping[str, str]) -> ConfigError | None:
+    """Why there is no embedder of this name; None where there is one."""
+    if name in EMBEDDERS:
+        return None
+    if services.is_service(name):
+        named = services.service(name, variables)
+        return named.failure() if isinstance(named, Failure) else None
+    known = f"{', '.join(EMBEDDERS)}, or SERVICE:MODEL with one of {', '.join(services.PRESETS)}"
+    return ConfigError(f"embedder {name!r} is not one of {known} (RAG_MCP_EMBEDDER)")
 
 
 def is_folder(path: Path) -> bool:

@@ -22,6 +22,7 @@ from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Pr
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
 from rag_mcp.pure.errors import ConfigError, EmbedderFailed
 from rag_mcp.pure.identity import Choices, RunIdentity
+from rag_mcp.pure.services import is_service, service
 from rag_mcp.pure.wishes import Wishes
 
 if TYPE_CHECKING:
@@ -194,6 +195,8 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
         from rag_mcp.adapters.embedders.hashing import HashEmbedder
 
         return HashEmbedder()
+    if is_service(name):
+        return connected_service(name, settings, pointer)
     from rag_mcp.adapters.embedders.absent import present_or_absent
     from rag_mcp.adapters.embedders.models import by_name
     from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
@@ -219,6 +222,16 @@ def fetch_model(name: str) -> Sequence[tuple[Path, str]]:
     if isinstance(files, Failure):
         raise Refused(EmbedderFailed(name, files.failure().sentence))
     return [(path, sha256_of(path)) for path in (files.unwrap().weights, files.unwrap().tokenizer)]
+
+
+def connected_service(name: str, settings: Settings, pointer: Pointer | None) -> Embedder:
+    """The embedder that is a service; what the store was made by is what it may be taken for while it is away."""
+    from rag_mcp.adapters.embedders.remote import connected
+
+    named = service(name, settings.services)
+    if isinstance(named, Failure):
+        raise Refused(named.failure())
+    return connected(named.unwrap(), pointer.embedder if pointer else None)
 
 
 def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:

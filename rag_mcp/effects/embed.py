@@ -11,8 +11,10 @@ from returns.result import Failure, Result, Success
 from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Progress
 from rag_mcp.effects.record import Record
 from rag_mcp.pure.errors import EmbedderFailed
-from rag_mcp.pure.vectors import check, rid
+from rag_mcp.pure.vectors import check, dot, rid
 
+SAME = 0.9995
+"""Cosine at which two engines of one model count as one."""
 WINDOW = 512
 BATCH = 16
 
@@ -52,7 +54,8 @@ def batches(texts: Sequence[Text]) -> Iterator[Sequence[Text]]:
 
 
 def _vectors(embedder: Embedder, batch: Sequence[Text]) -> Result[list[tuple[str, str, bytes]], EmbedderFailed]:
-    made = checked(embedder, lambda: embedder.embed([text.text for text in batch]), len(batch), named(batch))
+    paths = [text.path for text in batch]
+    made = checked(embedder, lambda: embedder.embed([text.text for text in batch]), len(batch), paths)
     fingerprint = embedder.identity.fingerprint
     return made.map(
         lambda vectors: [(t.key, rid(fingerprint, vector), vector) for t, vector in zip(batch, vectors, strict=True)]
@@ -64,20 +67,34 @@ def embedded_query(embedder: Embedder, text: str) -> Result[bytes, EmbedderFaile
     return checked(embedder, lambda: [embedder.embed_query(text)], 1).map(lambda vectors: vectors[0])
 
 
+def proven(embedder: Embedder, text: str, stored: bytes) -> Result[None, EmbedderFailed]:
+    """That the embedder gives what is stored for a text: equal names may hide another engine or model."""
+    name = embedder.identity.name
+    return checked(embedder, lambda: embedder.embed([text]), 1).bind(lambda made: _same(name, dot(made[0], stored)))
+
+
+def _same(name: str, cosine: float) -> Result[None, EmbedderFailed]:
+    if cosine >= SAME:
+        return Success(None)
+    why = f"its vector of a stored passage is not the stored one (cosine {cosine:.4f}); ingest with --full"
+    return Failure(EmbedderFailed(name, why))
+
+
 def checked(
-    embedder: Embedder, make: Callable[[], Sequence[bytes]], count: int, path: str | None = None
+    embedder: Embedder, make: Callable[[], Sequence[bytes]], count: int, paths: Sequence[str] = ()
 ) -> Result[Sequence[bytes], EmbedderFailed]:
-    """What `make` has the embedder return, if it is `count` sound vectors; `path` names the file in the failure."""
+    """What `make` has the embedder return, if it is `count` sound vectors; `paths` are the files of the texts."""
     identity = embedder.identity
     try:
         vectors = make()
     except EmbedderFault as fault:
-        return Failure(EmbedderFailed(identity.name, str(fault), path))
+        blamed = paths if fault.place is None else paths[fault.place : fault.place + 1]
+        return Failure(EmbedderFailed(identity.name, str(fault), named(blamed)))
     sound = check(vectors, count, identity.dim)
-    return sound.alt(lambda why: EmbedderFailed(identity.name, why, path)).map(lambda _: vectors)
+    return sound.alt(lambda why: EmbedderFailed(identity.name, why, named(paths))).map(lambda _: vectors)
 
 
-def named(batch: Sequence[Text]) -> str:
-    """The files of a batch, for a sentence."""
-    paths = list(dict.fromkeys(text.path for text in batch))
-    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+def named(paths: Sequence[str]) -> str | None:
+    """The files, for a sentence; None where there are none."""
+    distinct = list(dict.fromkeys(paths))
+    return f"{distinct[0]} and {len(distinct) - 1} more" if len(distinct) > 1 else next(iter(distinct), None)

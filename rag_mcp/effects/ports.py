@@ -7,7 +7,7 @@ they return `Failure(sentence or value)`. What they do raise is a bug.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from returns.result import Result
 
@@ -65,7 +65,14 @@ class IndexBroken(Exception):
 
 
 class EmbedderFault(Exception):
-    """An embedder could not be loaded or could not run; its text is a clause that says what, where and why."""
+    """An embedder could not be loaded or could not run; its text is a clause that says what, where and why.
+
+    `place`, where one text is to blame: its place among those that were given.
+    """
+
+    def __init__(self, clause: str, *, place: int | None = None) -> None:
+        super().__init__(clause)
+        self.place = place
 
 
 class Embedder(Protocol):
@@ -83,6 +90,21 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> bytes:
         """The vector of a question; the query prefix is put in front here."""
+
+
+@runtime_checkable
+class Unsure(Protocol):
+    """What an embedder is besides, when what it embeds with is not in this process's hands."""
+
+    @property
+    def warning(self) -> str | None:
+        """What to say before texts leave this machine; None where they stay."""
+
+    def confirm(self) -> None:
+        """Make sure that `identity` is what would embed now. Raises EmbedderFault."""
+
+    def close(self) -> None:
+        """Let connections go; the next use makes others. Idempotent."""
 
 
 class OpenIndex(Protocol):

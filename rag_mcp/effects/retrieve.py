@@ -13,7 +13,7 @@ from typing import TypeVar
 from attrs import define, evolve, field, frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.embed import checked, embedded_query
+from rag_mcp.effects.embed import embedded_query, proven
 from rag_mcp.effects.ports import Corpus, Embedder, Exact, IndexBroken, OpenIndex, Scan, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.effects.source import FileNow
@@ -26,11 +26,8 @@ from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
 from rag_mcp.pure.snapshots import EVERYTHING, View
 from rag_mcp.pure.stages import Ask, Enough, Heard, SearchPolicy
-from rag_mcp.pure.vectors import dot
 from rag_mcp.pure.words import looked_for
 
-SAME = 0.9995
-"""Cosine at which two engines of one model count as one."""
 FEW = 2
 """Candidates whose rows are read at first, for each passage that was asked for."""
 
@@ -144,19 +141,9 @@ def proof(desk: Desk, snapshot: Snapshot, query: Query) -> Result[None, Embedder
     sung = snapshot.canary() if needed else None
     if sung is None:
         return Success(None)
-    text, stored = sung
-    name = desk.embedder.identity.name
-    return checked(desk.embedder, lambda: desk.embedder.embed([text]), 1).bind(
-        lambda vectors: _same(desk.held, name, dot(vectors[0], stored))
-    )
-
-
-def _same(held: Held, name: str, cosine: float) -> Result[None, EmbedderFailed]:
-    if cosine < SAME:
-        why = f"its vector of a stored passage is not the stored one (cosine {cosine:.4f}); ingest with --full"
-        return Failure(EmbedderFailed(name, why))
-    held.proven = True
-    return Success(None)
+    proved = proven(desk.embedder, *sung)
+    desk.held.proven = isinstance(proved, Success)
+    return proved
 
 
 @define

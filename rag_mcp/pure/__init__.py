@@ -7,6 +7,7 @@ Nouns
     errors        every expected failure, a closed union
     vectors       checks and names of vectors
     wishes        what is asked of a run, over what was chosen for the store before
+    tokens        how many a text has, where no tokenizer is at hand
     metrics       measures of a ranking, and of the characters it covers
     manifest      what the record believes of a file, and the evidence for it
     health        what was found out about an installation
@@ -27,6 +28,7 @@ From bytes to chunks
     classify      note or hand-over
     signals       marks and orders in a passage that try to be more than data
     documents     the above, in order: bytes in, Document out
+    services      embedders over HTTP: names, addresses, keys, what their models want
 
 Decisions
     recovery      reasons to distrust; what falls through is trusted

@@ -20,6 +20,8 @@ def next_step(failure: errors.Failure) -> str:
             )
         case errors.EmptyStore(store):
             return f"Run: rag-mcp ingest CORPUS --db {store}; then repeat the call."
+        case errors.EmbedderMismatch(stored, _, given, _) if stored == given:
+            return f"Rebuild the index: rag-mcp ingest CORPUS --embedder {given}."
         case errors.EmbedderMismatch(stored, _, given, _):
             return f"Set RAG_MCP_EMBEDDER={stored}, or rebuild the index: rag-mcp ingest CORPUS --embedder {given}."
         case errors.StoreUnreachable(store, _):

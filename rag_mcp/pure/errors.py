@@ -103,6 +103,11 @@ class EmbedderMismatch:
     @property
     def message(self) -> str:
         """The sentence."""
+        if (self.stored, self.stored_dim) == (self.given, self.given_dim):
+            return (
+                f"the store was embedded by another state of {self.stored!r} than this one (its files, prefixes or"
+                f" window have changed); embed the store anew with: rag-mcp ingest CORPUS --embedder {self.given}"
+            )
         return (
             f"the store was embedded by {self.stored!r} ({self.stored_dim} dimensions), this reader has {self.given!r}"
             f" ({self.given_dim}); use --embedder {self.stored} or RAG_MCP_EMBEDDER={self.stored}, or embed the store"

@@ -13,6 +13,7 @@ from struct import pack
 
 import pytest
 from attrs import evolve
+from embedding_server import Running, running
 from faulty import REPORTED, RETURNED, Faulty, raises
 from returns.result import Failure, Success
 
@@ -21,7 +22,9 @@ from rag_mcp.adapters.embedders.custom import adapt
 from rag_mcp.adapters.embedders.hashing import HashEmbedder
 from rag_mcp.adapters.embedders.models import BGE, MINILM, ModelFiles, by_name, locate, verify
 from rag_mcp.adapters.embedders.onnx import OnnxEmbedder, batches
+from rag_mcp.adapters.embedders.remote import connected
 from rag_mcp.effects.ports import Embedder, EmbedderFault
+from rag_mcp.pure.services import service
 from rag_mcp.pure.vectors import check, dot, numbers
 
 TEXTS = [
@@ -132,13 +135,29 @@ class Spelling:
         return [count / hypot(*counts) for count in counts]
 
 
-@pytest.fixture(params=["hash", "custom", "tiny", pytest.param("minilm", marks=pytest.mark.model)])
+@pytest.fixture(scope="session")
+def served() -> Iterator[Running]:
+    with running() as server:
+        yield server
+
+
+LOCAL = ["hash", "custom", "tiny", pytest.param("minilm", marks=pytest.mark.model)]
+SERVICES = ["ollama:plain", "openai:plain"]
+
+
+@pytest.fixture(params=[*LOCAL, *SERVICES])
 def embedder(request) -> Iterator[Embedder]:
-    if request.param == "hash":
-        return HashEmbedder()
-    if request.param == "custom":
-        return adapt(Spelling(), "spelling")
-    return request.getfixturevalue(request.param)
+    if request.param in SERVICES:
+        server = request.getfixturevalue("served")
+        remote = connected(service(request.param, server.variables(request.param)).unwrap())
+        yield remote
+        remote.close()
+    elif request.param == "hash":
+        yield HashEmbedder()
+    elif request.param == "custom":
+        yield adapt(Spelling(), "spelling")
+    else:
+        yield request.getfixturevalue(request.param)
 
 
 def close(a: bytes, b: bytes, within: float = 1e-5) -> bool:
@@ -184,6 +203,7 @@ def test_measure_counts_each_text_and_grows_with_it(embedder):
     assert counts[3] >= 400
 
 
+@pytest.mark.parametrize("embedder", LOCAL, indirect=True)
 def test_it_asks_nobody(embedder, monkeypatch):
     def refuse(*_):
         raise AssertionError("a connection was attempted")

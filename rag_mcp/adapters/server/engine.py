@@ -131,7 +131,10 @@ class Engine:
 
         try:
             heap.give_back()
-            self._opened().warm()
+            index = self._opened()
+            if index.warning:
+                log.warning(index.warning)
+            index.warm()
         except Refused as refused:
             log.info("warm-up: %s", refused)
         except BaseException:
