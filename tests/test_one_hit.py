@@ -1,5 +1,6 @@
 """What is said once is shown once: copies, renumbered sections, overlapping neighbours."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -51,4 +52,4 @@ def test_overlapping_neighbours_are_one_hit_whose_lines_hold_it(corpus: Path, tm
             assert hit.text in cited
             assert not hit.citation.stale
     spans = sorted((cited.start_line, cited.end_line) for cited in ketch)
-    assert all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))

@@ -11,10 +11,12 @@ from returns.result import Failure, Result, Success
 from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Progress
 from rag_mcp.effects.record import Record
 from rag_mcp.pure.errors import EmbedderFailed
-from rag_mcp.pure.vectors import check, rid
+from rag_mcp.pure.vectors import check, dot, rid
 
 WINDOW = 512
 BATCH = 16
+SAME = 0.9995
+"""Cosine at which two engines of one model count as one."""
 
 
 @frozen
@@ -62,6 +64,21 @@ def _vectors(embedder: Embedder, batch: Sequence[Text]) -> Result[list[tuple[str
 def embedded_query(embedder: Embedder, text: str) -> Result[bytes, EmbedderFailed]:
     """The checked vector of a question."""
     return checked(embedder, lambda: [embedder.embed_query(text)], 1).map(lambda vectors: vectors[0])
+
+
+def proven(embedder: Embedder, sung: tuple[str, bytes]) -> Result[None, EmbedderFailed]:
+    """That the embedder gives the stored vector of a stored passage: equal names may hide another engine or model."""
+    text, stored = sung
+    return checked(embedder, lambda: embedder.embed([text]), 1).bind(
+        lambda vectors: _same(embedder.identity.name, dot(vectors[0], stored))
+    )
+
+
+def _same(name: str, cosine: float) -> Result[None, EmbedderFailed]:
+    if cosine >= SAME:
+        return Success(None)
+    why = f"its vector of a stored passage is not the stored one (cosine {cosine:.4f}); ingest with --full"
+    return Failure(EmbedderFailed(name, why))
 
 
 def checked(

@@ -122,6 +122,9 @@ class Known(Protocol):
     def keys_of(self, paths: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """The content keys of the stored rows of each path, in order."""
 
+    def canary(self) -> tuple[str, bytes] | None:
+        """What the embedder was given for one stored passage, and the vector it gave; None where none is stored."""
+
     def audit(self) -> RecordAudit:
         """Read all of the record and say what is not what it was."""
 
@@ -169,9 +172,6 @@ class Snapshot(Known, Protocol):
 
     def rows(self, rids: Sequence[str], doc_class: str | None) -> "Sequence[Row]":
         """The rows of the class that name these vectors, by path and ordinal."""
-
-    def canary(self) -> tuple[str, bytes] | None:
-        """What the embedder was given for one stored passage, and the vector it gave; None where none is stored."""
 
     def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:
         """(rid, vector) of these rids, or of all that rows name; unknown ones are left out."""

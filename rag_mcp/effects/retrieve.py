@@ -13,7 +13,7 @@ from typing import TypeVar
 from attrs import define, field, frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.embed import checked, embedded_query
+from rag_mcp.effects.embed import embedded_query, proven
 from rag_mcp.effects.ports import Corpus, Embedder, Exact, IndexBroken, OpenIndex, Scan, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.effects.source import FileNow
@@ -24,11 +24,8 @@ from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
 from rag_mcp.pure.stages import Ask, Enough, Heard, SearchPolicy
-from rag_mcp.pure.vectors import dot
 from rag_mcp.pure.words import looked_for
 
-SAME = 0.9995
-"""Cosine at which two engines of one model count as one."""
 FEW = 2
 """Candidates whose rows are read at first, for each passage that was asked for."""
 
@@ -134,24 +131,14 @@ def _words(desk: Desk, snapshot: Snapshot, query: Query) -> Mapping[str, float]:
 
 
 def proof(desk: Desk, snapshot: Snapshot, query: Query) -> Result[None, EmbedderFailed]:
-    """That the embedder gives what the store holds, on one passage: equal names may hide another engine or model."""
+    """That the embedder gives what the store holds, on one passage, once for each commit."""
     needed = desk.prove and not desk.held.proven and query.mode != "keyword"
     sung = snapshot.canary() if needed else None
-    if sung is None:
-        return Success(None)
-    text, stored = sung
-    name = desk.embedder.identity.name
-    return checked(desk.embedder, lambda: desk.embedder.embed([text]), 1).bind(
-        lambda vectors: _same(desk.held, name, dot(vectors[0], stored))
-    )
+    return Success(None) if sung is None else proven(desk.embedder, sung).map(lambda _: _trusted(desk.held))
 
 
-def _same(held: Held, name: str, cosine: float) -> Result[None, EmbedderFailed]:
-    if cosine < SAME:
-        why = f"its vector of a stored passage is not the stored one (cosine {cosine:.4f}); ingest with --full"
-        return Failure(EmbedderFailed(name, why))
+def _trusted(held: Held) -> None:
     held.proven = True
-    return Success(None)
 
 
 @define

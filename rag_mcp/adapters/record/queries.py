@@ -9,6 +9,7 @@ from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
 from rag_mcp.pure.coverage import Uncovered, coverage
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, IndexSeen, RowsSeen
+from rag_mcp.pure.vectors import rid
 
 
 class PlanningReads:
@@ -45,6 +46,22 @@ class PlanningReads:
         sql = "select key from rows where path = ? order by ordinal"
         with translated():
             return {path: tuple(key.hex() for (key,) in self._db.execute(sql, [path])) for path in paths}
+
+    def canary(self) -> tuple[str, bytes] | None:
+        """What the embedder was given for the first stored passage with a sound vector, and that vector."""
+        from rag_mcp.pure.chunking import embedded_text
+
+        sql = "select rows.*, vector from rows join vectors on vectors.rid = rows.rid order by rows.id"
+        cursor = self._db.cursor()
+        cursor.row_factory = sqlite3.Row
+        with translated():
+            pointer = lay.read_pointer(self._db)
+            if pointer is None:
+                return None
+            for row in cursor.execute(sql):
+                if rid(pointer.embedder.fingerprint, row["vector"]) == row["rid"].hex():
+                    return embedded_text(lay.chunk_of(row)), row["vector"]
+        return None
 
     def audit(self) -> RecordAudit:
         """Read all of the record and say what is not what it was."""

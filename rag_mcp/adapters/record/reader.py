@@ -73,17 +73,6 @@ class SqliteSnapshot(PlanningReads):
         passing = (row for row in found if doc_class is None or row.doc_class == doc_class)
         return sorted(passing, key=lambda row: (row.source, row.ordinal))
 
-    def canary(self) -> tuple[str, bytes] | None:
-        """What the embedder was given for the first stored passage, and the vector it gave."""
-        from rag_mcp.pure.chunking import embedded_text
-
-        cursor = self._db.cursor()
-        cursor.row_factory = sqlite3.Row
-        row = cursor.execute(
-            "select rows.*, vector from rows join vectors on vectors.rid = rows.rid order by rows.id limit 1"
-        ).fetchone()
-        return (embedded_text(lay.chunk_of(row)), row["vector"]) if row else None
-
     def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:
         """(rid, vector) of these rids, or of all that rows name, by rid; unknown ones are left out."""
         if rids is not None:
