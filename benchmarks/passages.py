@@ -18,8 +18,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from rag_mcp.adapters.embedders.engines import open_session, processors
 from rag_mcp.adapters.embedders.models import MINILM, ModelFiles, locate
-from rag_mcp.adapters.embedders.onnx import open_session, processors
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.schema import connect_reader
 from rag_mcp.effects.embed import Text, batches

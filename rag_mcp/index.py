@@ -29,13 +29,13 @@ from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import set_aside
 from rag_mcp.adapters.settings import Settings, is_folder, resolve
 from rag_mcp.effects.boundary import Refused, store_faults
-from rag_mcp.effects.embed import embedded_query, proven
+from rag_mcp.effects.embed import embedded_query
 from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
 from rag_mcp.effects.ports import Embedder, EmbedderFault, Progress, Unsure
 from rag_mcp.effects.record import Known, RecordDamaged
 from rag_mcp.pure import errors
 from rag_mcp.pure.identity import Choices
-from rag_mcp.pure.plans import Plan, SavedPlan, embeds
+from rag_mcp.pure.plans import Plan, SavedPlan
 from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.query import DEFAULT_K, parse_query
 from rag_mcp.pure.summary import Report
@@ -420,7 +420,6 @@ class Index:
                 _value(same_world(saved, drafted.plan))
             if not drafted.plan.quiet:
                 announce()
-            self._prove_embedder(drafted.plan)
             return _value(carry_out(self._parts.hands(record), drafted))
         finally:
             record.close()
@@ -452,17 +451,6 @@ class Index:
             except EmbedderFault as fault:
                 name = self._parts.settings.embedder or "of the store"
                 raise Refused(errors.EmbedderFailed(name, str(fault))) from fault
-
-    def _prove_embedder(self, plan: Plan) -> None:
-        """No vector is put beside those of another model of the same name, where no digest tells them apart."""
-        embedder = self._parts.embedder
-        if not isinstance(embedder, Unsure) or embedder.identity.weights or plan.full or plan.switches_embedder:
-            return
-        if any(embeds(file) for file in plan.files):
-            with self._reader.snapshot() as snapshot:
-                sung = snapshot.canary()
-            if sung:
-                _value(proven(embedder, *sung))
 
     def _check_corpus(self) -> None:
         """A mistyped corpus must not even leave an empty store behind."""

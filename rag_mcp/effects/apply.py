@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.embed import Text, embed_texts
+from rag_mcp.effects.embed import Text, embed_texts, proven
 from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
 from rag_mcp.effects.record import Changed, Commit, Pointer, Record
 from rag_mcp.effects.snapshots import regroup
@@ -61,6 +61,8 @@ def apply_plan(
     """
     work, current = Work(), plan
     parts = segments(plan, SEGMENT_TEXTS)
+    if isinstance(doubt := _proof(hands, plan, run), Failure):
+        return doubt
     for part, segment in enumerate(parts, start=1):
         match embed_texts(
             hands.record, hands.embedder, _texts(hands.record, segment, documents), hands.checkpoint, hands.progress
@@ -96,6 +98,16 @@ def sweep(hands: Hands) -> None:
     pointer = hands.record.pointer()
     hands.index.collect([pointer.folder] if pointer and pointer.folder else [])
     hands.checkpoint("swept")
+
+
+def _proof(hands: Hands, plan: Plan, run: RunIdentity) -> Result[None, EmbedderFailed]:
+    """That new vectors will be like the stored ones, where there are both."""
+    pointer = hands.record.pointer()
+    adds = not plan.full and any(embeds(file) for file in plan.files)
+    if not adds or pointer is None or pointer.embedder.fingerprint != run.embedder.fingerprint:
+        return Success(None)
+    sung = hands.record.canary()
+    return Success(None) if sung is None else proven(hands.embedder, *sung)
 
 
 def _texts(record: Record, segment: Sequence[FilePlan], documents: Mapping[str, Document]) -> list[Text]:

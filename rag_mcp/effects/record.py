@@ -147,6 +147,9 @@ class Known(Protocol):
     def passages(self, paths: Sequence[str]) -> Mapping[str, Sequence[Same]]:
         """What the stored rows of each path must share with their repeats, in order."""
 
+    def canary(self) -> tuple[str, bytes] | None:
+        """What the embedder was given for one stored passage, and the vector it gave; None where none is stored."""
+
     def repeats(self) -> Mapping[Place, Place]:
         """Each repeat -> its survivor in dated series, as they were told last."""
 
@@ -212,9 +215,6 @@ class Snapshot(Known, Protocol):
 
     def quoted(self, content_hash: str) -> "Sequence[Row]":
         """The rows whose text has this content hash, by path and ordinal; every text is hashed to find them."""
-
-    def canary(self) -> tuple[str, bytes] | None:
-        """What the embedder was given for one stored passage, and the vector it gave; None where none is stored."""
 
     def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:
         """(rid, vector) of these rids, or of all that rows name; unknown ones are left out."""

@@ -136,7 +136,7 @@ def _words(desk: Desk, snapshot: Snapshot, query: Query) -> Mapping[str, float]:
 
 
 def proof(desk: Desk, snapshot: Snapshot, query: Query) -> Result[None, EmbedderFailed]:
-    """That the embedder gives what the store holds, on one passage: equal names may hide another engine or model."""
+    """That the embedder gives what the store holds, on one passage, once for each commit."""
     needed = desk.prove and not desk.held.proven and query.mode != "keyword"
     sung = snapshot.canary() if needed else None
     if sung is None:

@@ -1,4 +1,4 @@
-"""Sentence encoders on ONNX Runtime.
+"""Sentence encoders: an ONNX file, run by one of the engines of `engines`.
 
     vector(text) = h / |h|,   h = mean over tokens of the last hidden state, or that of the first token (cls)
 
@@ -7,7 +7,6 @@ and many texts are run sorted by length. A tokenizer file may ask for truncation
 are always set anew here.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from returns.result import Failure, Result, Success
 
+from rag_mcp.adapters.embedders.engines import Engine, best_engine, open_engine, processors
 from rag_mcp.adapters.embedders.models import MINILM, ModelFiles, ModelMismatch, ModelSpec, locate, verify
 from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.pure.identity import EmbedderIdentity
@@ -37,7 +37,8 @@ class OnnxEmbedder:
     """The embedder of one model; safe to use from several threads. Each part is loaded when first needed.
 
     `model_dir` is looked into first; `threads` defaults to the processors this process may use; `download`
-    gives leave to fetch a model that no package carries. Every method raises EmbedderFault.
+    gives leave to fetch a model that no package carries; `engine` is a name of `engines`, None the best that is
+    installed. Every method raises EmbedderFault.
     """
 
     def __init__(
@@ -47,11 +48,13 @@ class OnnxEmbedder:
         model_dir: Path | None = None,
         threads: int | None = None,
         download: bool = False,
+        engine: str | None = None,
     ) -> None:
         self._spec = spec
         self._model_dir = model_dir
         self._threads = threads or processors()
         self._download = download
+        self.engine = engine or best_engine()
         self._lock = RLock()
         self._files: ModelFiles | None = None
         self._hashes: dict[Path, str] = {}
@@ -100,8 +103,8 @@ class OnnxEmbedder:
                 self._hash(path)
                 tokenizer = self._tokenizer()
                 with _faults(f"{path}: the model could not be loaded"):
-                    session = open_session(path, self._threads)
-                    self._encoder = _Encoder(session, tokenizer, self._spec)
+                    engine = open_engine(self.engine, path, self._threads)
+                    self._encoder = _Encoder(engine, tokenizer, self._spec)
             return self._encoder
 
     def _tokenizer(self) -> Any:
@@ -156,16 +159,13 @@ class OnnxEmbedder:
 
 
 class _Encoder:
-    """A loaded model: session, tokenizer cut to its window, and the names of what goes in and comes out."""
+    """A loaded model: its engine, and its tokenizer cut to its window."""
 
-    def __init__(self, session: Any, tokenizer: Any, spec: ModelSpec) -> None:
+    def __init__(self, engine: Engine, tokenizer: Any, spec: ModelSpec) -> None:
         tokenizer.enable_truncation(spec.max_tokens)
-        outputs = [output.name for output in session.get_outputs()]
-        self._session = session
+        self._engine = engine
         self._tokenizer = tokenizer
         self._pooling = spec.pooling
-        self._inputs = {given.name for given in session.get_inputs()}
-        self._output = "last_hidden_state" if "last_hidden_state" in outputs else outputs[0]
 
     def vectors(self, texts: list[str]) -> list[bytes]:
         """One vector for each text, in order."""
@@ -186,7 +186,7 @@ class _Encoder:
             ids[place, : len(row)] = row
             mask[place, : len(row)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        (hidden,) = self._session.run([self._output], {name: given[name] for name in self._inputs})
+        hidden = self._engine.hidden(given)
         if self._pooling == "cls":
             pooled = hidden[:, 0]
         else:
@@ -194,7 +194,7 @@ class _Encoder:
             pooled = (weight[:, None, :] @ hidden)[:, 0] / weight.sum(1, keepdims=True)
         norms = np.linalg.norm(pooled, axis=1, keepdims=True)
         # A row of zeros stays one: it is for the caller's check to find, not for a division to blur.
-        unit: Floats = pooled / np.where(norms == 0, 1, norms)
+        unit: Floats = (pooled / np.where(norms == 0, 1, norms)).astype(np.float32)
         return unit
 
 
@@ -207,28 +207,6 @@ def batches(lengths: Sequence[int]) -> Iterator[Sequence[int]]:
     order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     for start in range(0, len(order), BATCH):
         yield order[start : start + BATCH]
-
-
-def open_session(path: Path, threads: int) -> Any:
-    """An ONNX Runtime session on the processor. Raises what the runtime raises."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    # Plans of memory are kept for each shape, and every batch has its own: a fifth of the peak, for no speed.
-    options.enable_mem_pattern = False
-    # Threads that wait by spinning double the processor time of a query and save it nothing.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def processors() -> int:
-    """Processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @contextmanager

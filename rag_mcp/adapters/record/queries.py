@@ -9,9 +9,11 @@ from rag_mcp.adapters.record.schema import WORDS_SINCE, translated
 from rag_mcp.effects.ports import ignored
 from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
 from rag_mcp.pure.coverage import Uncovered, coverage
+from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.identity import Choices, EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, IndexSeen, RowsSeen
 from rag_mcp.pure.snapshots import Place, Same
+from rag_mcp.pure.vectors import rid
 
 
 class PlanningReads:
@@ -58,6 +60,24 @@ class PlanningReads:
         """Each repeat -> its survivor, as they were told last."""
         with translated():
             return repeats.read_repeats(self._db)
+
+    def canary(self) -> tuple[str, bytes] | None:
+        """What the embedder was given for a stored passage, and its vector: the first of which both are sure."""
+        from rag_mcp.pure.chunking import content_key, embedded_text
+
+        sql = "select rows.*, vector from rows join vectors on vectors.rid = rows.rid order by rows.id"
+        cursor = self._db.cursor()
+        cursor.row_factory = sqlite3.Row
+        with translated():
+            pointer = lay.read_pointer(self._db)
+            for row in cursor.execute(sql) if pointer else ():
+                chunk, date = lay.chunk_of(row), own_date(row["path"])
+                sound = pointer is not None and rid(pointer.embedder.fingerprint, row["vector"]) == row["rid"].hex()
+                if (
+                    sound and content_key(chunk, date) == chunk.key
+                ):  # else it was cut by another version of this program
+                    return embedded_text(chunk, date), row["vector"]
+        return None
 
     def audit(self, advance: Callable[[int], None] = ignored) -> RecordAudit:
         """Read all of the record and say what is not what it was."""

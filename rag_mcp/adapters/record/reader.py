@@ -15,7 +15,6 @@ from rag_mcp.adapters.record import repeats as told
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads
 from rag_mcp.adapters.record.schema import connect_reader, translated
-from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.snapshots import View, hidden_on, series_of
 from rag_mcp.pure.values import Chunk
 from rag_mcp.pure.words import expression
@@ -120,17 +119,6 @@ class SqliteSnapshot(PlanningReads):
             " where rid is not null and hash_of(rows.text) = ? order by rows.path, ordinal"
         )
         return [lay.cited_row(row) for row in cursor.execute(sql, [content_hash])]
-
-    def canary(self) -> tuple[str, bytes] | None:
-        """What the embedder was given for the first stored passage, and the vector it gave."""
-        from rag_mcp.pure.chunking import embedded_text
-
-        cursor = self._db.cursor()
-        cursor.row_factory = sqlite3.Row
-        row = cursor.execute(
-            "select rows.*, vector from rows join vectors on vectors.rid = rows.rid order by rows.id limit 1"
-        ).fetchone()
-        return (embedded_text(lay.chunk_of(row), own_date(row["path"])), row["vector"]) if row else None
 
     def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:
         """(rid, vector) of these rids, or of all that rows name, by rid; unknown ones are left out."""
