@@ -75,7 +75,7 @@ class PlanningReads:
                 sound = pointer is not None and rid(pointer.embedder.fingerprint, row["vector"]) == row["rid"].hex()
                 if (
                     sound and content_key(chunk, date) == chunk.key
-                ):  # else it was cut by another version of this program
+                ):
                     return embedded_text(chunk, date), row["vector"]
         return None
 
