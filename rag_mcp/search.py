@@ -27,7 +27,7 @@ def search_knowledge(
     """Search a store (a folder, or an open Index to be used again) within `corpus_root`.
 
     Success: `{"ok": True, "query", "k", "count", "dropped_out_of_scope", "results": [{"text", "citation",
-    "score"}]}`. Failure: `{"ok": False, "error": {"type", "message"}, "results": []}`; the effective k is
+    "score", "similarity"}]}`. Failure: `{"ok": False, "error": {"type", "message"}, "results": []}`; the effective k is
     echoed where the store is at fault. Bad arguments are refused before the store is opened.
     """
     match parse_query(query, k, doc_class, mode):

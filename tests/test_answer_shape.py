@@ -72,7 +72,7 @@ def test_an_answer_has_the_promised_keys_and_each_hit_a_citation_that_is_whole(c
     assert [key for key in reply if key in promised] == promised
     assert (reply["query"], reply["k"], reply["count"]) == ("where do the keys hang", 3, 3)
     for hit in reply["results"]:
-        assert set(hit) == {"text", "citation", "score"}
+        assert set(hit) == {"text", "citation", "score", "similarity"}
         assert set(hit["citation"]) == CITED
         assert "\\" not in hit["citation"]["source"] and not hit["citation"]["source"].startswith("/")
     first = reply["results"][0]["citation"]
@@ -81,7 +81,7 @@ def test_an_answer_has_the_promised_keys_and_each_hit_a_citation_that_is_whole(c
     assert (below["source"], below["heading"], below["chunk_index"]) == ("ops/Pump room.md", "Pumps", 1)
 
 
-def test_a_score_by_meaning_is_the_cosine_and_answers_stand_best_first(corpus: Path, store: Path) -> None:
+def test_similarity_is_the_cosine_a_score_by_meaning_too_and_answers_stand_best_first(corpus: Path, store: Path) -> None:
     question = "which pump feeds valve 3"
     asked = HashEmbedder().embed_query(question)
     with sqlite3.connect(store / "record.sqlite3") as db:
@@ -90,10 +90,12 @@ def test_a_score_by_meaning_is_the_cosine_and_answers_stand_best_first(corpus: P
     cosines = {text: round(max(0.0, dot(asked, vector)), 4) for text, vector in vectors}
     with Index(parts(corpus, store)) as index:
         for mode in ("semantic", "hybrid", "keyword"):
-            scores = [hit.score for hit in index.search(question, 20, mode=mode).results]
+            hits = index.search(question, 20, mode=mode).results
+            scores = [hit.score for hit in hits]
             assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
-        alone = index.search(question, 20, mode="semantic").results
-    assert [hit.score for hit in alone] == [cosines[hit.text] for hit in alone]
+            near = [None if mode == "keyword" else cosines[hit.text] for hit in hits]
+            assert [hit.similarity for hit in hits] == near
+            assert mode != "semantic" or scores == near
 
 
 @pytest.mark.parametrize("policy", [SearchPolicy(), BY_INDEX], ids=["scan", "index"])

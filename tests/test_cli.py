@@ -64,7 +64,7 @@ def test_ingest_then_query_by_corpus_works_with_nothing_configured(tmp_path: Pat
     )
     assert (answer["ok"], answer["k"], answer["count"], answer["dropped_out_of_scope"]) == (True, 2, 2, 0)
     hit = answer["results"][0]
-    assert set(hit) == {"text", "citation", "score"}
+    assert set(hit) == {"text", "citation", "score", "similarity"}
     lines = (corpus / hit["citation"]["source"]).read_text().split("\n")
     assert hit["text"] == "\n".join(lines[hit["citation"]["start_line"] - 1 : hit["citation"]["end_line"]])
 

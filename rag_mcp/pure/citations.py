@@ -88,6 +88,12 @@ class Hit:
     signals: tuple[str, ...] = ()
     trace: Trace | None = None
 
+    @property
+    def similarity(self) -> float | None:
+        """1 - cosine distance of question and passage, at least 0, rounded to 4 decimals; None by words alone."""
+        cosine = self.trace.cosine if self.trace else None
+        return None if cosine is None else round(max(0.0, cosine), 4)
+
 
 @frozen
 class Answer:

@@ -42,7 +42,7 @@ def hit_shape(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
     citation = _present(hit.citation)
     citation["heading_path"] = list(hit.citation.heading_path)
     citation["also_in"] = [_present(place) for place in hit.citation.also_in]
-    shape: dict[str, Any] = {"text": hit.text, "citation": citation, "score": hit.score}
+    shape: dict[str, Any] = {"text": hit.text, "citation": citation, "score": hit.score, "similarity": hit.similarity}
     if hit.signals:
         shape["signals"] = list(hit.signals)
     if explain and hit.trace:

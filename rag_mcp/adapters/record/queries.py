@@ -73,9 +73,7 @@ class PlanningReads:
             for row in cursor.execute(sql) if pointer else ():
                 chunk, date = lay.chunk_of(row), own_date(row["path"])
                 sound = pointer is not None and rid(pointer.embedder.fingerprint, row["vector"]) == row["rid"].hex()
-                if (
-                    sound and content_key(chunk, date) == chunk.key
-                ):
+                if sound and content_key(chunk, date) == chunk.key:
                     return embedded_text(chunk, date), row["vector"]
         return None
 
