@@ -38,14 +38,14 @@ class SqliteSnapshot(PlanningReads):
 
     def passing_rids(self, doc_class: str | None) -> Sequence[str]:
         """The distinct vectors with a row of the class (None: any), sorted."""
-        where, values = ("", []) if doc_class is None else ("and doc_class = ?", [doc_class])
+        where, values = lay.of_class(doc_class)
         sql = f"select distinct rid from rows where rid is not null {where} order by rid"
         return [rid.hex() for (rid,) in self._db.execute(sql, values)]
 
     def keywords(self, terms: Sequence[str], n: int, doc_class: str | None, common: int) -> Mapping[str, float]:
         """Up to n rids of the class by the words of their rows, best first: BM25, greater is better."""
         telling = [term for term in terms if self._rows_with(term, common + 1) <= common]
-        where, values = ("", []) if doc_class is None else ("and doc_class = ?", [doc_class])
+        where, values = lay.of_class(doc_class)
         sql = (
             "select rid, -bm25(keywords, 1, 1, 1) as score from keywords join rows on rows.id = keywords.rowid"
             f" where keywords match ? {where} and rid is not null order by score desc, path, ordinal limit ?"
@@ -64,14 +64,14 @@ class SqliteSnapshot(PlanningReads):
         found: list[Row] = []
         cursor = self._db.cursor()
         cursor.row_factory = sqlite3.Row
+        where, values = lay.of_class(doc_class)
         for page in lay.pages(rids):
             sql = (
                 f"select {', '.join('rows.' + c.strip() for c in lay.ROW_COLUMNS.split(','))}, digest from rows"
-                f" left join files on files.path = rows.path where rid in ({lay.marks(len(page))})"
+                f" left join files on files.path = rows.path where rid in ({lay.marks(len(page))}) {where}"
             )
-            found.extend(map(lay.cited_row, cursor.execute(sql, [bytes.fromhex(rid) for rid in page])))
-        passing = (row for row in found if doc_class is None or row.doc_class == doc_class)
-        return sorted(passing, key=lambda row: (row.source, row.ordinal))
+            found.extend(map(lay.cited_row, cursor.execute(sql, [*(bytes.fromhex(rid) for rid in page), *values])))
+        return sorted(found, key=lambda row: (row.source, row.ordinal))
 
     def canary(self) -> tuple[str, bytes] | None:
         """What the embedder was given for the first stored passage, and the vector it gave."""
