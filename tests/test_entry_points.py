@@ -8,11 +8,12 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
 from attrs import evolve
-from storecheck import ingest, parts, write_corpus
+from storecheck import BY_INDEX, ingest, parts, write_corpus
 from test_cli import rag
 from wires import ROOT, request, serving, world
 
@@ -23,6 +24,7 @@ from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.ingest import ingest as promised
 from rag_mcp.pure.errors import EmbedderFailed, StoreUnreachable
 from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.search import search_knowledge
 
 
@@ -96,7 +98,7 @@ def test_a_record_of_a_later_version_is_refused_and_kept_and_clean_begins_anew(t
         assert index.search("valve").count == 5
 
 
-def test_no_row_is_without_a_class_and_classes_of_an_older_kind_are_rewritten_by_one_run_without_embedding(
+def test_unclassified_rows_are_notes_to_a_question_until_one_run_classes_them_without_embedding(
     tmp_path: Path, corpus: Path
 ) -> None:
     (corpus / "over.md").write_text("---\ntype: handoff\n---\n\nThe crane was left unlocked.\n")
@@ -106,9 +108,14 @@ def test_no_row_is_without_a_class_and_classes_of_an_older_kind_are_rewritten_by
         for table in ("rows", "files"):
             with pytest.raises(sqlite3.IntegrityError, match="NOT NULL"):
                 db.execute(f"update {table} set doc_class = null")
-            db.execute(f"update {table} set doc_class = 'older'")
+            db.execute(f"update {table} set doc_class = ''")
         db.execute("update files set labels = 'of an older version'")
     db.close()
+    for policy, mode in product((SearchPolicy(), BY_INDEX), ("hybrid", "semantic", "keyword")):
+        with Index(parts(corpus, store), policy) as index:
+            as_note = index.search("crane", 20, "note", mode=mode)
+            assert as_note == index.search("crane", 20, mode=mode) and as_note.results[0].citation.source == "over.md"
+            assert index.search("crane", 20, "handoff", mode=mode).count == 0
     report = ingest(corpus, store)
     assert report.texts_embedded == 0 and report.rows_rewritten == report.store_count
     with Index(parts(corpus, store)) as index:

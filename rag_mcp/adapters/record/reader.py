@@ -101,7 +101,7 @@ class SqliteSnapshot(PlanningReads):
 
     def _in_view(self, view: View, *, repeats: bool = False) -> tuple[str, list[str]]:
         """A condition on rows, with its values; `repeats`: also those for which another row stands."""
-        where, values = ("", []) if view.doc_class is None else ("and rows.doc_class = ?", [view.doc_class])
+        where, values = lay.of_class(view.doc_class)
         if view.as_of is not None:
             hidden = hidden_on(view.as_of, told.read_snapshots(self._db))
             return f"{where} and rows.path not in (select value from json_each(?))", [*values, json.dumps([*hidden])]

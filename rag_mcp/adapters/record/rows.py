@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import asdict
 
 from rag_mcp.effects.record import Pointer
+from rag_mcp.pure.classify import HANDOFF
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import Choices, Chunking, EmbedderIdentity, Labelling
 from rag_mcp.pure.manifest import Entry, RowsSeen, row_mark
@@ -25,6 +26,16 @@ PAGE = 500  # bound parameters of one statement; SQLite allows 32,766
 ROW_COLUMNS = (
     'path, ordinal, mark, key, rid, "start", "end", start_line, end_line, heading_path, crumb, text, doc_class'
 )
+
+
+def of_class(doc_class: str | None) -> tuple[str, list[str]]:
+    """A condition on rows of the class (None: any), begun with "and", and its values.
+
+    Whatever is no hand-over is a note, so that what another version left unclassified is missing from no answer.
+    """
+    if doc_class is None:
+        return "", []
+    return ("and rows.doc_class = ?" if doc_class == HANDOFF else "and rows.doc_class <> ?"), [HANDOFF]
 
 
 def pages(items: Iterable[T], size: int = PAGE) -> Iterator[list[T]]:

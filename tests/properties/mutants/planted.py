@@ -408,8 +408,8 @@ FAULTS = (
     Fault(
         "passages grouped by vector, not by text",
         "pure/citations.py",
-        'by_text.setdefault(" ".join(row.text.split()), [])',
-        "by_text.setdefault(row.rid, [])",
+        "grouped((row.text, row) for row in ordered)",
+        "grouped((row.rid, row) for row in ordered)",
         (POLICY,),
     ),
     Fault(
