@@ -41,6 +41,7 @@ class Service(BaseHTTPRequestHandler):
     """One request."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each answer waits 40 ms for an acknowledgement
     state: dict[str, Any]
     lock = threading.Lock()
 

@@ -39,12 +39,13 @@ from rag_mcp.index import ALL, Index
 from rag_mcp.pure.chunking import embedded_text
 from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.decoding import decode
-from rag_mcp.pure.identity import Chunking, Labelling, RunIdentity
+from rag_mcp.pure.identity import Choices, Chunking, Labelling, RunIdentity
 from rag_mcp.pure.plans import Hold, embeds
 from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.summary import Report
 from rag_mcp.pure.values import Chunk
 from rag_mcp.pure.vectors import rid
+from rag_mcp.pure.wishes import wished
 
 PATHS = ("a.md", "b.md", "notes/a.md", "notes/b.md", "notes/deep/c.md", "context/handoff.md")
 DATED = tuple(f"log/pump-2031-04-0{day}.md" for day in (1, 2, 3, 5))
@@ -82,9 +83,9 @@ class GivenParts(Parts):
 
     made: RunIdentity = field(kw_only=True)
 
-    @property
-    def run(self) -> RunIdentity:
-        return self.made
+    def run(self, own: Choices) -> RunIdentity:
+        choices = self.wishes.over(own)
+        return evolve(self.made, chunking=choices.chunking, labelling=choices.labelling)
 
 
 @frozen
@@ -184,7 +185,7 @@ class History(RuleBasedStateMachine):
             corpus=corpus,
             embedder=embedder,
             index=FolderIndex(store / "index"),
-            labelling=run.labelling,
+            wishes=wished(run.choices),
             checkpoint=plug or (lambda name: None),
             made=run,
         )
