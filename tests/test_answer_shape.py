@@ -81,7 +81,7 @@ def test_an_answer_has_the_promised_keys_and_each_hit_a_citation_that_is_whole(c
     assert (below["source"], below["heading"], below["chunk_index"]) == ("ops/Pump room.md", "Pumps", 1)
 
 
-def test_similarity_is_the_cosine_a_score_by_meaning_too_and_answers_stand_best_first(corpus: Path, store: Path) -> None:
+def test_similarity_is_the_cosine_and_answers_stand_best_first(corpus: Path, store: Path) -> None:
     question = "which pump feeds valve 3"
     asked = HashEmbedder().embed_query(question)
     with sqlite3.connect(store / "record.sqlite3") as db:
