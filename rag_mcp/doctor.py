@@ -204,10 +204,14 @@ def _corpus(root: Path) -> CorpusSeen:
 
 def _model(settings: Settings, pointer: Pointer | None) -> Model | None:
     """The files of the model that a search would use, hashed; None for an embedder that is not known by name."""
+    from rag_mcp.adapters.embedders.engines import best_engine
     from rag_mcp.adapters.embedders.models import by_name, locate, sha256_of
+    from rag_mcp.pure.services import is_service
 
     name = settings.embedder or (pointer.embedder.name if pointer else "default")
     spec = by_name(name)
+    if is_service(name):
+        return Model(name, service=True)
     if spec is None:
         fault = None if name == "hash" else f"the store was made by embedder {name!r}, which is not known here"
         return Model(name, fault=fault)
@@ -220,7 +224,7 @@ def _model(settings: Settings, pointer: Pointer | None) -> Model | None:
                 hashed = [ModelFile(str(path), piece.sha256, sha256_of(path)) for piece, path in pairs]
             except OSError as error:
                 return Model(spec.name, fault=f"{error.filename}: {error.strerror}")
-            return Model(spec.name, tuple(hashed))
+            return Model(spec.name, tuple(hashed), engine=settings.engine or best_engine())
         case _ as never:
             raise AssertionError(never)
 

@@ -90,6 +90,7 @@ class Index:
         *,
         store: str | Path | None = None,
         embedder: "str | Embedder | TextsToNumbers | None" = None,
+        engine: str | None = None,
         collection: str | None = None,
         exclude: tuple[str, ...] = (),
         environ: Mapping[str, str] | None = None,
@@ -116,7 +117,15 @@ class Index:
         name = embedder if isinstance(embedder, str) else None
         world = wiring.environ() if environ is None else environ
         settings = _value(
-            resolve(world, corpus=corpus, store=store, collection=collection, embedder=name, excludes=exclude)
+            resolve(
+                world,
+                corpus=corpus,
+                store=store,
+                collection=collection,
+                embedder=name,
+                excludes=exclude,
+                engine=engine,
+            )
         )
         names = None if handoff_mirror_basenames is None else tuple(handoff_mirror_basenames)
         asked = _value(wishes(handoff_mirror_dir, names, chunking))

@@ -19,6 +19,12 @@ def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="NAME",
             help="default, bge, hash, or SERVICE:MODEL. [default: the store's own, else default; env RAG_MCP_EMBEDDER]",
         ),
+        click.option(
+            "--engine",
+            metavar="NAME",
+            help="What runs the model: onnxruntime or openvino. [default: the quicker one that is installed, for"
+            " questions onnxruntime; env RAG_MCP_ENGINE]",
+        ),
         click.option("--json", "as_json", is_flag=True, default=None, help="Print JSON on standard output."),
         click.option("--quiet", is_flag=True, default=None, help="No progress; a summary on one line."),
     )

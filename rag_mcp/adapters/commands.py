@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rag_mcp.adapters.settings import for_asking
 from rag_mcp.adapters.terminal import progress_for
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.index import ALL, Index
@@ -80,6 +81,7 @@ def opened(options: Options, *, corpus: str | None, patience: float = 0.0) -> In
         store=options.get("db"),
         collection=options.get("collection"),
         embedder=options.get("embedder"),
+        engine=options.get("engine"),
         exclude=tuple(options.get("exclude") or ()),
         dedupe_snapshots=not options.get("no_snapshot_dedupe"),
         progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json")), after=patience),
@@ -173,7 +175,8 @@ def apply(options: Options) -> int:
 
 def query(options: Options) -> int:
     """Ask."""
-    with opened(options, corpus=options["corpus"]) as index:
+    engine = for_asking(options.get("engine"), os.environ)
+    with opened({**options, "engine": engine}, corpus=options["corpus"]) as index:
         as_of = options["as_of"]
         answer = index.search(options["text"], options["k"], options["doc_class"], mode=options["mode"], as_of=as_of)
         cited = [hit.citation for hit in answer.results if options["changes"]]

@@ -54,7 +54,7 @@ def run(options: Mapping[str, Any]) -> int:
 
 def _settings(options: Mapping[str, Any]) -> tuple[Settings, Path]:
     """The settings that the server is to run with, and its corpus, which must be there."""
-    asked: dict[str, Any] = {name: options.get(name) for name in ("corpus", "collection", "embedder")}
+    asked: dict[str, Any] = {name: options.get(name) for name in ("corpus", "collection", "embedder", "engine")}
     match resolve(os.environ, store=options.get("db"), **asked):
         case Success(settings):
             if settings.corpus is None:
@@ -76,6 +76,8 @@ def _registration(name: str, settings: Settings, corpus: Path) -> Registration:
         env["RAG_MCP_COLLECTION"] = settings.collection
     if settings.embedder is not None:
         env["RAG_MCP_EMBEDDER"] = settings.embedder
+    if settings.engine is not None:
+        env["RAG_MCP_ENGINE"] = settings.engine
     if settings.model_dir is not None:
         env["RAG_MCP_MODEL_DIR"] = str(absolute(settings.model_dir))
     if is_service(settings.embedder or ""):  # keys stay where they are: a client's file is no place for them

@@ -53,6 +53,7 @@ def job_of(options: Options) -> Job:
             store=options.get("db"),
             collection=options.get("collection"),
             embedder=options.get("embedder"),
+            engine=options.get("engine"),
         )
     )
     minutes = value(schedules.interval(options["every"] or ("1w" if options["full"] else "15m")))
@@ -75,6 +76,8 @@ def _told(options: Options, settings: Settings) -> list[str]:
         words += ["--collection", settings.collection]
     if options.get("embedder") or (settings.embedder and stored_pointer(settings.folder) is None):
         words += ["--embedder", str(settings.embedder)]  # else the store's own, which a cutover may change
+    if settings.engine is not None:
+        words += ["--engine", settings.engine]
     if settings.model_dir is not None:
         words += ["--model-dir", str(absolute(settings.model_dir))]
     for flag, given in (("--exclude", "exclude"), ("--handoff-mirror-basename", "handoff_mirror_basename")):

@@ -206,7 +206,7 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
         raise Refused(
             ConfigError(f"the store was made by embedder {name!r}, which is not known here; name one with --embedder")
         )
-    made = OnnxEmbedder(spec, model_dir=settings.model_dir)
+    made = OnnxEmbedder(spec, model_dir=settings.model_dir, engine=settings.engine)
     named = pointer is not None and pointer.embedder.name == spec.name
     return present_or_absent(made, pointer.embedder) if pointer is not None and named else made
 

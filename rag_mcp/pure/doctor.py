@@ -149,6 +149,9 @@ def _of_room(room: Room, store: Store | None) -> Iterator[Diagnosis]:
         yield Diagnosis(Severity.OK, where, f"{_bytes(room.free)} are free")
 
 
+QUICK = "openvino"
+
+
 def _of_model(model: Model) -> Iterator[Diagnosis]:
     where = f"model {model.name}"
     if model.fault:
@@ -166,7 +169,12 @@ def _of_model(model: Model) -> Iterator[Diagnosis]:
         else:
             yield Diagnosis(Severity.OK, where, f"{file.path} is the one it should be")
     if not model.files:
-        yield Diagnosis(Severity.OK, where, "it needs no files")
+        yield Diagnosis(Severity.OK, where, "a service runs it" if model.service else "it needs no files")
+    if model.engine == QUICK:
+        yield Diagnosis(Severity.OK, where, f"{QUICK} runs it in an ingest, onnxruntime in a single question")
+    elif model.engine:
+        what = f"{model.engine} runs it; {QUICK} embeds two to four times as much in the same time"
+        yield Diagnosis(Severity.NOTE, where, what, f"pip install 'rag-mcp[{QUICK}]'")
 
 
 def _of_store(health: Health) -> Iterator[Diagnosis]:

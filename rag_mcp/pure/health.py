@@ -60,11 +60,16 @@ class ModelFile:
 
 @frozen
 class Model:
-    """The files of the embedder's model, or why they could not be had; none for an embedder without a model."""
+    """The files of the embedder's model, or why they could not be had; none for an embedder without a model.
+
+    `engine` runs it in an ingest; `service`: it is run elsewhere.
+    """
 
     name: str
     files: tuple[ModelFile, ...] = ()
     fault: str | None = None
+    engine: str | None = None
+    service: bool = False
 
 
 class State(Enum):

@@ -23,6 +23,7 @@ from rag_mcp.adapters.embedders.hashing import HashEmbedder
 from rag_mcp.adapters.embedders.models import BGE, MINILM, ModelFiles, by_name, locate, verify
 from rag_mcp.adapters.embedders.onnx import OnnxEmbedder, batches
 from rag_mcp.adapters.embedders.remote import connected
+from rag_mcp.effects.embed import SAME
 from rag_mcp.effects.ports import Embedder, EmbedderFault
 from rag_mcp.pure.services import service
 from rag_mcp.pure.vectors import check, dot, numbers
@@ -113,12 +114,18 @@ TINY = evolve(BGE, name="tiny", dim=DIM, pooling="mean", max_tokens=256, query_p
 
 @pytest.fixture(scope="session")
 def minilm() -> OnnxEmbedder:
-    return OnnxEmbedder()
+    return OnnxEmbedder(engine="onnxruntime")
 
 
 @pytest.fixture(scope="session")
 def tiny(tiny_dir) -> OnnxEmbedder:
-    return OnnxEmbedder(TINY, model_dir=tiny_dir)
+    return OnnxEmbedder(TINY, model_dir=tiny_dir, engine="onnxruntime")
+
+
+@pytest.fixture(scope="session")
+def tiny_openvino(tiny_dir) -> OnnxEmbedder:
+    pytest.importorskip("openvino", reason="the extra openvino is not installed")
+    return OnnxEmbedder(TINY, model_dir=tiny_dir, engine="openvino")
 
 
 class Spelling:
@@ -141,7 +148,7 @@ def served() -> Iterator[Running]:
         yield server
 
 
-LOCAL = ["hash", "custom", "tiny", pytest.param("minilm", marks=pytest.mark.model)]
+LOCAL = ["hash", "custom", "tiny", "tiny_openvino", pytest.param("minilm", marks=pytest.mark.model)]
 SERVICES = ["ollama:plain", "openai:plain"]
 
 
@@ -356,6 +363,21 @@ def test_a_longer_text_is_cut_at_the_window_and_not_before(tiny):
     assert numbers(full) == pytest.approx(mean_of([CLS, *[4] * (window - 1), 5, SEP], DIM), abs=1e-6)
 
 
+def test_two_engines_of_one_model_are_one_identity_and_agree(tiny, tiny_openvino):
+    texts = ["w1 w2", "w3 " * 300, "ask : w4"]
+    assert tiny.identity == tiny_openvino.identity
+    for one, other in zip(tiny.embed(texts), tiny_openvino.embed(texts), strict=True):
+        assert dot(one, other) >= SAME
+
+
+@pytest.mark.model
+def test_the_packaged_model_is_the_same_by_openvino(minilm):
+    pytest.importorskip("openvino", reason="the extra openvino is not installed")
+    texts = ["The tide gauge is read at noon.", "def f(x):\n    return x + 1", "\u6d77\u6d41"]
+    for one, other in zip(minilm.embed(texts), OnnxEmbedder(engine="openvino").embed(texts), strict=True):
+        assert dot(one, other) >= SAME
+
+
 @pytest.mark.model
 def test_the_tokenizer_files_own_limit_of_128_does_not_hold(minilm):
     text = " ".join(["river"] * 130 + ["invoice tax ledger"] * 23)
@@ -373,14 +395,14 @@ def test_a_short_text_is_not_padded_and_a_batch_only_to_its_longest(which, reque
     embedder.embed(["w1"])
     seen: list[tuple[int, ...]] = []
     encoder = embedder._encoder
-    run = encoder._session.run
+    hidden = encoder._engine.hidden
 
     class Spy:
-        def run(self, names, given):
+        def hidden(self, given):
             seen.append(given["input_ids"].shape)
-            return run(names, given)
+            return hidden(given)
 
-    monkeypatch.setattr(encoder, "_session", Spy())
+    monkeypatch.setattr(encoder, "_engine", Spy())
     tokens = embedder.measure(["w1 w2 w3", "w1"])
     embedder.embed(["w1 w2 w3", "w1"])
     embedder.embed_query("w1")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Feeds = Mapping[str, NDArray[np.int64]]
 
-ENGINES = ("onnxruntime", "openvino")
 OUTPUT = "last_hidden_state"
 
 
