@@ -16,9 +16,8 @@ from rag_mcp.adapters import exchange
 from rag_mcp.adapters.commands import Options, allowance, echo, print_json, show_plan
 from rag_mcp.adapters.settings import Settings, resolve
 from rag_mcp.adapters.terminal import progress_for
-from rag_mcp.adapters.upkeep import value
 from rag_mcp.adapters.wiring import stored_choices, stored_pointer
-from rag_mcp.effects.boundary import Refused
+from rag_mcp.effects.boundary import Refused, value
 from rag_mcp.index import Index
 from rag_mcp.pure import cutover, golden_render, render, summary
 from rag_mcp.pure.codec import structured

@@ -15,9 +15,9 @@ import click
 from rag_mcp.adapters.commands import Options
 from rag_mcp.adapters.registering import absolute, this_command
 from rag_mcp.adapters.settings import DEFAULT_COLLECTION, Settings, is_folder, resolve
-from rag_mcp.adapters.upkeep import corpus_of, value
+from rag_mcp.adapters.upkeep import corpus_of
 from rag_mcp.adapters.wiring import stored_pointer
-from rag_mcp.effects.boundary import Refused
+from rag_mcp.effects.boundary import Refused, value
 from rag_mcp.pure import schedules, summary
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.paths import printable

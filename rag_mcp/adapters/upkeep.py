@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 import click
-from returns.result import Failure, Result
 
 from rag_mcp.adapters.commands import Options, allowance, opened, print_json
-from rag_mcp.effects.boundary import Refused
-from rag_mcp.pure import errors, summary
+from rag_mcp.pure import summary
 from rag_mcp.pure.paths import printable
 
 T = TypeVar("T")
@@ -55,13 +53,6 @@ def watch(options: Options) -> int:
             if not options["quiet"]:
                 say("ended; what was finished stands")
     return summary.DONE
-
-
-def value(made: Result[T, errors.Failure]) -> T:
-    """What was made; raises Refused where it is a failure."""
-    if isinstance(made, Failure):
-        raise Refused(made.failure())
-    return made.unwrap()
 
 
 def tick(options: Options) -> int:

@@ -5,8 +5,14 @@ Adapters raise a handful of named exceptions; whatever else comes through is a b
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+from returns.result import Failure as Failed
+from returns.result import Result
 
 from rag_mcp.pure.errors import Failure, StoreMissing, StoreUnreachable
+
+T = TypeVar("T")
 
 
 class Refused(Exception):
@@ -32,3 +38,10 @@ def store_faults(store: str) -> Iterator[None]:
         raise Refused(StoreUnreachable(store, error.strerror or "permission denied")) from error
     except OSError as error:
         raise Refused(StoreUnreachable(store, error.strerror or str(error))) from error
+
+
+def value(result: Result[T, Failure]) -> T:
+    """What a result holds. Raises Refused where it is a failure."""
+    if isinstance(result, Failed):
+        raise Refused(result.failure())
+    return result.unwrap()

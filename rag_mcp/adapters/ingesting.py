@@ -1,0 +1,128 @@
+"""A run over an open index: the writer's lock, the record, a plan, and what carries it out.
+
+look at the corpus's folder -> lock -> record (a damaged one is set aside, once) -> plan -> apply
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from rag_mcp.adapters import wiring
+from rag_mcp.adapters.exchange import mend_missing
+from rag_mcp.adapters.lock import held
+from rag_mcp.adapters.record.schema import set_aside
+from rag_mcp.adapters.session import Session
+from rag_mcp.adapters.settings import is_folder
+from rag_mcp.effects.boundary import Refused, store_faults, value
+from rag_mcp.effects.embed import embedded_query
+from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
+from rag_mcp.effects.ports import EmbedderFault, Unsure
+from rag_mcp.effects.record import Known, RecordDamaged
+from rag_mcp.pure import errors
+from rag_mcp.pure.identity import Choices
+from rag_mcp.pure.plans import Plan
+from rag_mcp.pure.summary import Report
+
+Announce = Callable[[], None]
+
+
+def nobody() -> None:
+    """Tells nobody that there is work."""
+
+
+def planned(session: Session, order: Order) -> Plan:
+    """What an ingest would do; nothing is written or created. Raises Refused."""
+    with store_faults(str(session.store)), _for_planning(session) as known:
+        session.follow(known.pointer() if known else None)
+        return _draft(session.parts, known, order).plan
+
+
+def ingested(session: Session, order: Order, *, clean: bool = False, saved: Plan | None = None) -> Report:
+    """Plan and apply; with `saved` only if that is the plan. `clean` removes the store first. Raises Refused."""
+    parts = session.parts
+    lock = parts.lock()
+    with store_faults(str(session.store)), held(lock):
+        _check_corpus(parts)
+        if clean:
+            value(embedded_query(parts.embedder, "ready"))  # nothing is removed for one that fails
+        mend_missing(session.store)
+        value(lock.acquire())
+        own = None
+        if clean:
+            lock.announce()
+            own = wiring.stored_choices(session.store)
+            parts.wipe()
+        try:
+            return _write(session, order, lock.announce, saved, own)
+        except RecordDamaged:
+            lock.announce()
+            set_aside(session.store)
+            return _write(session, order, lock.announce, saved, own)
+
+
+def repaired(parts: wiring.Parts) -> bool:
+    """Rebuild index and keywords from the record; False when an ingest must follow. Raises Refused."""
+    from rag_mcp.effects.verify import repair
+
+    lock = parts.lock()
+    with store_faults(str(parts.folder)), held(lock):
+        if not parts.folder.is_dir():
+            raise Refused(errors.StoreMissing(str(parts.folder)))
+        value(lock.acquire())
+        lock.announce()
+        record = parts.writer()
+        try:
+            return value(repair(parts.hands(record)))
+        finally:
+            record.close()
+
+
+def _write(session: Session, order: Order, announce: Announce, saved: Plan | None, own: Choices | None) -> Report:
+    record = session.parts.writer()
+    try:
+        session.follow(record.pointer())
+        drafted = _draft(session.parts, record, order, announce, own)
+        if saved is not None:
+            value(same_world(saved, drafted.plan))
+        if not drafted.plan.quiet:
+            announce()
+        return value(carry_out(session.parts.hands(record), drafted))
+    finally:
+        record.close()
+
+
+def _draft(
+    parts: wiring.Parts, known: Known | None, order: Order, announce: Announce = nobody, own: Choices | None = None
+) -> Draft:
+    own = own or (known.choices() if known else Choices())
+    if parts.corpus is None:
+        raise Refused(errors.ConfigError("no corpus was named, and the store does not know one"))
+    _confirm_embedder(parts)
+    eyes = Eyes(parts.corpus, known, parts.index, parts.embedder, parts.progress)
+    return value(draft(eyes, parts.run(own), order, announce))
+
+
+def _confirm_embedder(parts: wiring.Parts) -> None:
+    """Nothing is planned, and no file skipped, by what an embedder was when it was last heard of."""
+    if isinstance(parts.embedder, Unsure):
+        try:
+            parts.embedder.confirm()
+        except EmbedderFault as fault:
+            name = parts.settings.embedder or "of the store"
+            raise Refused(errors.EmbedderFailed(name, str(fault))) from fault
+
+
+def _check_corpus(parts: wiring.Parts) -> None:
+    """A mistyped corpus must not even leave an empty store behind."""
+    if parts.corpus is not None and not is_folder(Path(parts.corpus.root)):
+        raise Refused(errors.CorpusMissing(parts.corpus.root, "no such folder"))
+
+
+@contextmanager
+def _for_planning(session: Session) -> Iterator[Known | None]:
+    with ExitStack() as stack:
+        try:
+            known: Known | None = stack.enter_context(session.reader.snapshot())
+        except (FileNotFoundError, RecordDamaged):
+            known = None  # an ingest would begin a new record
+        yield known
