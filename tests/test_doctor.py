@@ -8,14 +8,17 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from struct import pack
 from typing import Any
 
 import pytest
 from storecheck import ingest, write_corpus
 
 from rag_mcp import Index, doctor
+from rag_mcp.adapters.embedders.hashing import HashEmbedder
 from rag_mcp.adapters.settings import VARIABLES
 from rag_mcp.doctor import Examination, Severity
+from rag_mcp.pure.vectors import numbers, rid
 
 ROOT = Path(__file__).parent.parent
 
@@ -193,8 +196,11 @@ def test_another_embedder_is_found_by_its_name_and_by_its_vectors(home: Path) ->
     seen = doctor.examine(home / "notes", store=home / "store", embedder="default", environ=world)
     assert "was embedded by 'hash'" in found(seen, Severity.ERROR)[0][2]
     with sqlite3.connect(home / "store" / "record.sqlite3") as db:
-        [(one,), (other,)] = db.execute("select vector from vectors order by id limit 2")
-        db.execute("update vectors set vector = ? where vector = ?", [other, one])
+        for old, vector in db.execute("select rid, vector from vectors").fetchall():
+            other = pack(f"<{len(vector) // 4}f", *(-number for number in numbers(vector)))
+            new = bytes.fromhex(rid(HashEmbedder().identity.fingerprint, other))
+            db.execute("update vectors set rid = ?, vector = ? where rid = ?", [new, other, old])
+            db.execute("update rows set rid = ? where rid = ?", [new, old])
     db.close()
     assert "its vector of a stored passage is not the stored one" in found(look(home), Severity.ERROR)[0][2]
 
