@@ -143,6 +143,16 @@ def test_two_states_of_a_model_are_never_mixed(notes: Path, server: Running) -> 
         assert index.search("pump 7", 1).results
 
 
+def test_an_index_that_stays_open_does_not_skip_by_a_model_that_is_gone(notes: Path, server: Running) -> None:
+    with opened(notes, server) as index:
+        index.ingest()
+        assert index.ingest().texts_embedded == 0
+        server.control(models={"embeddinggemma:latest": "9" * 64})
+        assert index.ingest().texts_embedded == 40
+        server.tell({"models": {}})
+        assert "ollama pull" in failed(index).message
+
+
 def test_another_model_of_the_same_name_is_found_out_before_its_vectors_are_stored(
     notes: Path, server: Running
 ) -> None:

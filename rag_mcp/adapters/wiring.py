@@ -18,7 +18,7 @@ from rag_mcp.adapters.record.writer import SqliteRecord
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.effects.apply import Hands
 from rag_mcp.effects.boundary import Refused
-from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Progress, Silence, VectorIndex
+from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Progress, Silence, Unsure, VectorIndex
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
 from rag_mcp.pure.errors import ConfigError, EmbedderFailed
 from rag_mcp.pure.identity import Choices, RunIdentity
@@ -164,6 +164,8 @@ def reassembled(parts: Parts, pointer: Pointer | None) -> Parts:
     if follows(parts, pointer):
         return evolve(parts, corpus=corpus)
     parts.index.close()
+    if isinstance(parts.embedder, Unsure):
+        parts.embedder.close()
     maker = make_embedder(parts.settings, pointer)
     return evolve(
         parts, corpus=corpus, embedder=maker, index=make_index(parts.settings, maker, untouched=parts.untouched)

@@ -4,6 +4,7 @@ import logging
 import re
 import socket
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from math import inf
 
 import pytest
@@ -192,6 +193,19 @@ def test_what_another_embedder_was_is_not_believed(make, server):
     assert make("ollama:plain", other).identity.dim == DIM
     stale = evolve(make("ollama:plain").identity, weights="f" * 64, dim=3)
     assert make("ollama:plain", stale).identity == make("ollama:plain").identity
+
+
+def test_a_store_of_another_dimension_is_told_by_which_setting_it_is_named(make):
+    small = make("openai:plain", RAG_MCP_EMBED_DIM="16").identity
+    assert f"returned {DIM} dimensions, not 16; RAG_MCP_EMBED_DIM" in str(refused(make("openai:plain", small)))
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_several_threads_are_answered_alike(make, name):
+    remote = make(name)
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda _: (remote.embed_query("one"), list(remote.embed(["a", "b"]))), range(18)))
+    assert all(answer == answers[0] for answer in answers)
 
 
 # What is amiss

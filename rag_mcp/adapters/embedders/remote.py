@@ -3,8 +3,8 @@
     identity   the model's digest, where the service tells it; the dimension from settings, from the store, or asked for
     embed      vectors are scaled to norm 1, and given on only if the model is still the one of the identity
 
-While a service is away, the store it was used for can still be read: the identity is what the store remembers, and
-unsure. `confirm` makes it sure before anything is planned or written by it.
+While a service is away, the store it was used for can still be read: the identity is what the store remembers.
+`confirm` asks again before anything is planned or written by it.
 """
 
 import threading
@@ -54,7 +54,6 @@ class Remote:
         self._remembered = remembered
         self._lock = threading.RLock()
         self._identity: EmbedderIdentity | None = None
-        self._sure = False
 
     @property
     def warning(self) -> str | None:
@@ -71,10 +70,10 @@ class Remote:
             return self._identity
 
     def confirm(self) -> None:
-        """Make sure that the identity is what the service has now."""
+        """Make sure that the identity is what the service has now, however long ago it was asked last."""
         with self._lock:
-            if not self._sure:
-                self._identify(doubt=False)
+            self._remembered = self._identity or self._remembered
+            self._identify(doubt=False)
 
     def close(self) -> None:
         """Let the connection go; the next request makes another. Idempotent."""
@@ -134,9 +133,8 @@ class Remote:
         digest = self._dialect.digest(patience)
         with self._lock:
             if digest == identity.weights:
-                self._sure = True
                 return
-            self._remembered, self._identity, self._sure = identity, None, False
+            self._remembered, self._identity = identity, None
         raise EmbedderFault(
             f"model {self._service.model} at {self._service.url} is not the one it was"
             f" ({identity.weights[:12]} then, {digest[:12]} now); nothing of it was kept; run again"
@@ -146,14 +144,14 @@ class Remote:
         """Ask what the model is; where `doubt` will do and nobody answers, what the store remembers."""
         service, known = self._service, self._remembered
         try:
-            digest, sure = self._dialect.digest(QUICK), True
+            digest = self._dialect.digest(QUICK)
         except EmbedderFault:
             if not doubt or known is None:
                 raise
-            digest, sure = known.weights, False
+            digest = known.weights
         same = known is not None and known.weights == digest
         dim = service.dim or (known.dim if known and same else None) or self._probed()
-        self._identity, self._sure = self._made(digest, dim), sure
+        self._identity = self._made(digest, dim)
 
     def _probed(self) -> int:
         given = self._dialect.vectors([self._service.wants.query_prefix + "ready"], DOCUMENTS)
