@@ -22,10 +22,10 @@ from rag_mcp.pure.health import Setting
 
 DEFAULT_COLLECTION = "knowledge"
 EMBEDDERS = ("default", "minilm-l6-v2", "bge", "bge-large-en-v1.5", "hash")
-VARIABLES = (
+VARIABLES = {
     "RAG_MCP_CORPUS_ROOT", "RAG_MCP_DB_PATH", "RAG_MCP_COLLECTION", "RAG_MCP_EMBEDDER", "RAG_MCP_MODEL_DIR",
-    "RAG_MCP_HTTP_TOKEN", "RAG_MCP_ENGINE",
-)  # fmt: skip
+    "RAG_MCP_ENGINE", "RAG_MCP_HTTP_TOKEN", *(name for name in services.VARIABLES if name.startswith("RAG_MCP_")),
+}  # fmt: skip
 """All that are read anywhere in the package."""
 ENGINES = ("onnxruntime", "openvino")
 ASKING = "onnxruntime"
