@@ -8,6 +8,7 @@ from storecheck import parts
 
 from rag_mcp import Index
 from rag_mcp.pure.identity import Chunking
+from rag_mcp.pure.snapshots import EVERYTHING
 from rag_mcp.pure.wishes import Wishes
 
 STORY = " ".join(f"On day {n} the crew of the ketch mended sail {n} and wrote it down at length." for n in range(40))
@@ -41,7 +42,9 @@ def test_overlapping_neighbours_are_one_hit_whose_lines_hold_it(corpus: Path, tm
     with Index(parts(corpus, tmp_path / "store", wishes=Wishes(Chunking(budget=64, overlap=16)))) as index:
         index.ingest()
         with index._reader.snapshot() as snapshot:
-            rows = [row for row in snapshot.rows(snapshot.passing_rids(None), None) if row.source == "ketch.md"]
+            rows = [
+                row for row in snapshot.rows(snapshot.passing_rids(EVERYTHING), EVERYTHING) if row.source == "ketch.md"
+            ]
         assert any(one.start < other.start < one.end for one in rows for other in rows), "nothing overlaps"
         hits = index.search("the crew of the ketch mended sail", 20, mode=mode).results
     ketch = [hit.citation for hit in hits if hit.citation.source == "ketch.md"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.embed import Text, embed_texts, proven
+from rag_mcp.effects.embed import Text, agreed, embed_texts, nearness
 from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
 from rag_mcp.effects.record import Changed, Commit, Pointer, Record
 from rag_mcp.effects.snapshots import regroup
@@ -107,7 +107,13 @@ def _proof(hands: Hands, plan: Plan, run: RunIdentity) -> Result[None, EmbedderF
     if not adds or pointer is None or pointer.embedder.fingerprint != run.embedder.fingerprint:
         return Success(None)
     sung = hands.record.canary()
-    return Success(None) if sung is None else proven(hands.embedder, *sung)
+    if sung is None:
+        return Success(None)
+    match nearness(hands.embedder, *sung):
+        case Success(cosine):
+            return agreed(hands.embedder, cosine)
+        case _:
+            return Success(None)  # one that fails fails at the first new text as well, and then a file is named
 
 
 def _texts(record: Record, segment: Sequence[FilePlan], documents: Mapping[str, Document]) -> list[Text]:

@@ -69,15 +69,20 @@ def embedded_query(embedder: Embedder, text: str) -> Result[bytes, EmbedderFaile
 
 def proven(embedder: Embedder, text: str, stored: bytes) -> Result[None, EmbedderFailed]:
     """That the embedder gives what is stored for a text: equal names may hide another engine or model."""
-    name = embedder.identity.name
-    return checked(embedder, lambda: embedder.embed([text]), 1).bind(lambda made: _same(name, dot(made[0], stored)))
+    return nearness(embedder, text, stored).bind(lambda cosine: agreed(embedder, cosine))
 
 
-def _same(name: str, cosine: float) -> Result[None, EmbedderFailed]:
+def nearness(embedder: Embedder, text: str, stored: bytes) -> Result[float, EmbedderFailed]:
+    """The cosine between what is stored for a text and what the embedder gives now."""
+    return checked(embedder, lambda: embedder.embed([text]), 1).map(lambda made: dot(made[0], stored))
+
+
+def agreed(embedder: Embedder, cosine: float) -> Result[None, EmbedderFailed]:
+    """That this cosine is the same model's."""
     if cosine >= SAME:
         return Success(None)
     why = f"its vector of a stored passage is not the stored one (cosine {cosine:.4f}); ingest with --full"
-    return Failure(EmbedderFailed(name, why))
+    return Failure(EmbedderFailed(embedder.identity.name, why))
 
 
 def checked(
