@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OUTPUT = "last_hidden_state"
 STEP = 16
-"""OpenVINO compiles its kernels for every shape anew, so lengths are rounded up: a quarter less time over real texts."""
+"""OpenVINO compiles its kernels for every shape anew, so lengths are rounded up: a quarter less time."""
 
 
 class Engine(Protocol):
