@@ -41,7 +41,7 @@ def inquiry(plan: Plan, belief: Belief, run: RunIdentity, prepared: Mapping[str,
         return None
     inside = members({*after, *rule.broken})
     written = {
-        path: tuple(sameness(path, chunk, document.doc_class) for chunk in document.chunks)
+        path: tuple(sameness(path, chunk, document.doc_class, document.lifecycle) for chunk in document.chunks)
         for path in _written(plan.files) & inside
         if isinstance(document := prepared[path], Document)
     }
