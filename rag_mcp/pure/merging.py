@@ -43,16 +43,18 @@ def merged(
     text: str, sections: Sequence[Section], merge_below: int, budget: int, floor: float, small: int = 0
 ) -> Iterator[Section]:
     """The sections, all measured, those that are small packed into groups of up to `budget` tokens."""
-    for run in _runs(sections, merge_below, small):
+    for run in _runs(text, sections, merge_below, small):
         edges = cuts([(section.size, _worth(text, section)) for section in run], budget, floor)
         for first, last in pairwise(edges):
             for group in _under_one_parent(run[first:last]):
                 yield _packed(group)
 
 
-def _runs(sections: Sequence[Section], merge_below: int, small: int) -> Iterator[Sequence[Section]]:
+def _runs(text: str, sections: Sequence[Section], merge_below: int, small: int) -> Iterator[Sequence[Section]]:
     def packed(section: Section) -> bool:
-        return not section.solid and (section.size < merge_below or section.end - section.start < small)
+        return not section.solid and (
+            section.size < merge_below or len(text[section.start : section.end].strip()) < small
+        )
 
     for together, run in groupby(sections, packed):
         for section in () if together else run:

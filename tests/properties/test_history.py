@@ -28,6 +28,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from properties.fakes import BlindSpots, Counting, FolderIndex, Plug, PulledPlug
+from returns.result import Success
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
 from rag_mcp.adapters.record.reader import SqliteReader
@@ -602,8 +603,12 @@ class History(RuleBasedStateMachine):
 
 @pytest.fixture(autouse=True)
 def small_steps() -> Iterator[None]:
-    """Batches and segments of a few texts, so that a plug can be pulled between them."""
-    with mock.patch.object(apply, "SEGMENT_TEXTS", 3), mock.patch.object(embed, "BATCH", 2):
+    """Batches and segments of a few texts, so that a plug can be pulled between them.
+
+    Nobody asks for the proof that an embedder is the one of the store: it embeds a stored text again, and is counted.
+    """
+    unproved = mock.patch.object(apply, "_proof", lambda *_: Success(None))
+    with mock.patch.object(apply, "SEGMENT_TEXTS", 3), mock.patch.object(embed, "BATCH", 2), unproved:
         yield
 
 
