@@ -30,7 +30,7 @@ YES, NO = ("true", "yes", "on"), ("false", "no", "off")
 HEADINGS = "headings"
 ASKED = "rag: false in its front matter"
 SHOWN = 40
-_NAMED = r"""["']?\s*[:=]\s*(?:[&!]\S*\s+)*["']?\s*"""
+_NAMED = r"""["']?\s*+[:=]\s*+(?:[&!]\S*+\s++)*+["']?\s*+"""  # possessive: a file of blanks takes no longer
 HIDING = re.compile(rf"(?<![\w-])(?:rag{_NAMED}(?:{'|'.join(NO)})|lifecycle{_NAMED}{SUPERSEDED})\b", re.IGNORECASE)
 """A mention of what hides a file, however YAML, JSON or TOML writes it."""
 

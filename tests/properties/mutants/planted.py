@@ -312,8 +312,8 @@ FAULTS = (
     Fault(
         "the digest of what was seen shown in the plan",
         "pure/planning.py",
-        "return FilePlan(path, reason, action, prepared.digest)",
-        "return FilePlan(path, reason, action, sighting.digest)",
+        "_told(reason, prepared, belief), action, prepared.digest)",
+        "_told(reason, prepared, belief), action, sighting.digest)",
         (PLANNING,),
     ),
     Fault(
@@ -522,8 +522,8 @@ FAULTS = (
     Fault(
         "reading: what was left out not in the coverage list",
         "pure/coverage.py",
-        "for each in look.excluded),",
-        "for each in look.excluded[:0]),",
+        "for each in (*look.excluded, *asked)),",
+        "for each in asked),",
         (COVERAGE,),
     ),
     Fault(
