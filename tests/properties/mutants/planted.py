@@ -608,7 +608,7 @@ FAULTS = (
         "pure/manifest.py",
         "if lifecycle != CURRENT:",
         "if False:",
-        (LIFECYCLE, HISTORY),
+        (LIFECYCLE,),
     ),
     Fault(
         "keys: a retired snapshot that stands for a current one",
