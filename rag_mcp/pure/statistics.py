@@ -9,7 +9,8 @@ from attrs import field, frozen
 class Stats:
     """Counts of one store; sizes in bytes; `finished` is the time of the last commit (ISO 8601, UTC).
 
-    `repeats` are stored rows of dated series that are not shown; they are not among the `passages`.
+    `repeats` are stored rows of dated series that are not shown; they are not among the `passages`. `retired` are those
+    of the passages that stand in superseded documents, and are shown when asked for.
     """
 
     store: str
@@ -22,6 +23,7 @@ class Stats:
     files: int
     passages: int
     repeats: int
+    retired: int
     distinct_texts: int
     vectors: int
     cached_vectors: int
