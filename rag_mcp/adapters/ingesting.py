@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from attrs import evolve
+
 from rag_mcp.adapters import wiring
 from rag_mcp.adapters.exchange import mend_missing
 from rag_mcp.adapters.lock import held
 from rag_mcp.adapters.record.schema import set_aside
+from rag_mcp.adapters.revisions import revision
 from rag_mcp.adapters.session import Session
 from rag_mcp.adapters.settings import is_folder
 from rag_mcp.effects.boundary import Refused, store_faults, value
@@ -21,6 +24,7 @@ from rag_mcp.effects.record import Known, RecordDamaged
 from rag_mcp.pure import errors
 from rag_mcp.pure.identity import Choices
 from rag_mcp.pure.plans import Plan
+from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.summary import Report
 
 Announce = Callable[[], None]
@@ -81,7 +85,9 @@ def _write(session: Session, order: Order, announce: Announce, saved: Plan | Non
     record = session.parts.writer()
     try:
         session.follow(record.pointer())
-        drafted = _draft(session.parts, record, order, announce, own)
+        corpus = session.parts.corpus
+        at = revision(corpus.root) if corpus else Revision()  # before the look: an edit that follows is in the next run
+        drafted = evolve(_draft(session.parts, record, order, announce, own), revision=at)
         if saved is not None:
             value(same_world(saved, drafted.plan))
         if not drafted.plan.quiet:

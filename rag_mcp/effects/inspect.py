@@ -31,6 +31,7 @@ def stats(snapshot: Snapshot, store: str, collection: str, size: int, progress: 
         cached_vectors=counted.cached,
         classes=counted.classes,
         bytes_on_disk=size,
+        revision=snapshot.revision(),
     )
 
 

@@ -12,6 +12,7 @@ Nouns
     manifest      what the record believes of a file, and the evidence for it
     health        what was found out about an installation
     versions      whether a version is one that a requirement allows
+    revisions     the commit that a corpus is at
     plans         the plan: one decision and one reason for every path
     dates         calendar dates in names and headings
 

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from rag_mcp.pure.revisions import Revision
+
 
 @frozen
 class Stats:
     """Counts of one store; sizes in bytes; `finished` is the time of the last commit (ISO 8601, UTC).
 
-    `repeats` are stored rows of dated series that are not shown; they are not among the `passages`.
+    `repeats` are stored rows of dated series that are not shown; they are not among the `passages`. `revision` is
+    what the corpus was at, None where that was not noted.
     """
 
     store: str
@@ -27,3 +30,4 @@ class Stats:
     cached_vectors: int
     bytes_on_disk: int
     classes: Mapping[str, int] = field(factory=dict)
+    revision: Revision | None = None
