@@ -220,6 +220,9 @@ class Snapshot(Known, Protocol):
     def series(self, path: str) -> Sequence[tuple[str, Sequence[Chunk]]]:
         """The files of the path's series in its order, each with its passages; none where it is in none."""
 
+    def document(self, path: str) -> tuple[Entry, Sequence[Chunk]] | None:
+        """What the index holds of one path: its entry, and its passages in order; None for a path it does not know."""
+
     def quoted(self, content_hash: str) -> "Sequence[Row]":
         """The rows whose text has this content hash, by path and ordinal; every text is hashed to find them."""
 

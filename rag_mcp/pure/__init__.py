@@ -46,6 +46,7 @@ Decisions
     copies        when two passages say the same
     citations     rows and scores -> hits, one for all that say the same
     citing        whether a citation still holds
+    corpus        what the corpus profile asks and tells: strict bounds, documents as files, the stamp of an index
     confidence    whether the corpus holds what was asked
 
 Measuring answers
@@ -63,6 +64,8 @@ For people and programs
     wire          the shapes that programs read
     advice        what to do about a failure
     reply         what the server's tool answers, within its budget
+    corpus_reply  what the tools of the corpus profile answer
+    profiles      which tools a server shows
     cutover       the renames that exchange two stores, and what a kill between them leaves to do
     schedules     an ingest every so often, in the words of systemd, cron and Task Scheduler
     watching      when a watched folder is looked at again, and what is told of it

@@ -135,10 +135,12 @@ def entry_values(entry: Entry) -> tuple[Any, ...]:
     )
 
 
-def read_entries(connection: sqlite3.Connection) -> dict[str, Entry]:
-    """The manifest."""
+def read_entries(connection: sqlite3.Connection, path: str | None = None) -> dict[str, Entry]:
+    """The manifest, or what it says of one path."""
     rows = connection.execute(
         "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings from files"
+        + ("" if path is None else " where path = ?"),
+        [] if path is None else [path],
     )
     return {
         path: Entry(
