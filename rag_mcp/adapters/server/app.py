@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from mcp.server import MCPServer
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
@@ -130,7 +130,7 @@ def make_app(
         version=rag_mcp.__version__,
         instructions=_instructions(profiles),
         tools=tools,
-        middleware=[refuse_unknown_tool, _refuse_unfit_prompt, warm_after_first_reply],
+        middleware=[refuse_unknown_tool, _refuse_unfit_prompt, warm_after_first_reply, *_strangers(profiles, tools)],
         subscriptions=False,
         log_level="WARNING",
         auth=auth,
@@ -145,6 +145,13 @@ def _instructions(profiles: Sequence[str]) -> str:
     if KNOWLEDGE not in profiles:
         return INSTRUCTIONS_OF_CORPUS
     return INSTRUCTIONS + BESIDES if CORPUS in profiles else INSTRUCTIONS
+
+
+def _strangers(profiles: Sequence[str], tools: Sequence[Tool]) -> Iterator[ServerMiddleware[Any]]:
+    if CORPUS in profiles:
+        from rag_mcp.adapters.server.corpus_tools import strangers_refused
+
+        yield strangers_refused([tool for tool in tools if tool.name in TOOLS[CORPUS]])
 
 
 def _tools(engine: Engine, profiles: Sequence[str], told: Callable[[Shape], Shape]) -> Iterator[Tool]:
