@@ -428,3 +428,76 @@ def test_our_variables_win_over_the_other_names(home: Path) -> None:
     with serving(home, **both, **wrong) as server:
         server.shake_hands()
         assert server.ask(call(2, query="valve"))["result"]["structuredContent"]["ok"]
+
+
+def test_the_second_profile_loads_one_small_module_before_the_first_reply() -> None:
+    """Of what is heavy in the profile nothing is loaded before a call."""
+    script = (
+        "import sys; from returns.result import Failure; from rag_mcp.adapters.server.app import make_app;"
+        "from rag_mcp.adapters.server.engine import Engine; from rag_mcp.pure.errors import ConfigError;"
+        "make_app(Engine(Failure(ConfigError('x'))), profiles=sys.argv[1].split(','));"
+        "print('\\n'.join(sorted(sys.modules)))"
+    )
+
+    def loaded(profiles: str) -> set[str]:
+        command = [sys.executable, "-c", script, profiles]
+        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        return set(done.stdout.split("\n"))
+
+    assert loaded("knowledge,corpus") - loaded("knowledge") == {"rag_mcp.adapters.server.corpus_tools"}
+
+
+def test_an_ingest_warns_of_a_store_that_lies_in_its_corpus_or_where_files_are_kept_in_step(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# A\n\ntext\n")
+    inside = ingest(tmp_path / "notes", tmp_path / "notes" / "store")
+    assert any("inside the corpus" in warning for warning in inside.warnings)
+    synced = ingest(tmp_path / "notes", tmp_path / "Dropbox" / "store")
+    assert any("Dropbox" in warning and "damaged" in warning for warning in synced.warnings)
+    assert ingest(tmp_path / "notes", tmp_path / "store").warnings == ()
+
+
+def test_every_ingest_says_and_keeps_the_commit_and_a_quiet_one_learns_of_a_new_one(tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    notes, store = tmp_path / "notes", tmp_path / "store"
+    notes.mkdir()
+    (notes / "a.md").write_text("# A\n\ntext\n")
+
+    def git(*words: str) -> str:
+        nobody = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
+        return subprocess.run(["git", *nobody, *words], cwd=notes, check=True, capture_output=True, text=True).stdout
+
+    git("init", "-q")
+    assert ingest(notes, store).corpus.label == "under version control, without a commit yet"
+    git("add", ".")
+    git("commit", "-q", "-m", "one")
+    first = git("rev-parse", "--short", "HEAD").strip()
+    quiet = ingest(notes, store)
+    assert quiet.files_ingested == 0 and (quiet.corpus.commit, quiet.corpus.uncommitted_changes) == (first, False)
+    (notes / "a.md").write_text("# A\n\nother text\n")
+    assert ingest(notes, store).corpus.label == f"commit {first}, with uncommitted changes"
+    with Index.open(notes, store=store, environ={}) as index:
+        kept = index.stats().revision
+        assert kept is not None and (kept.commit, kept.uncommitted_changes) == (first, True)
+    with serving(tmp_path, **settings(tmp_path)) as server:
+        asked = Asked(server)
+        told = asked("search_corpus", query="text")["index"]
+        assert (told["corpus_commit"], told["uncommitted_changes"]) == (first, True)
+        git("commit", "-q", "-a", "-m", "two")
+        ingest(notes, store)
+        assert (
+            asked("search_corpus", query="text")["index"]["corpus_commit"]
+            == git("rev-parse", "--short", "HEAD").strip()
+        )
+
+
+def test_a_store_from_before_commits_were_noted_says_so(home: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(home / "store" / "record.sqlite3") as db:
+        db.execute("drop table revision")
+    db.close()
+    with serving(home, **settings(home)) as server:
+        told = Asked(server)("search_corpus", query="valve")["index"]
+    assert (told["corpus_commit"], told["corpus_state"]) == (None, "not noted when it was indexed")

@@ -27,10 +27,10 @@ DEFAULT_COLLECTION = "knowledge"
 EMBEDDERS = ("default", "minilm-l6-v2", "bge", "bge-large-en-v1.5", "hash")
 VARIABLES = {
     "RAG_MCP_CORPUS_ROOT", "RAG_MCP_DB_PATH", "RAG_MCP_COLLECTION", "RAG_MCP_EMBEDDER", "RAG_MCP_MODEL_DIR",
-    "RAG_MCP_ENGINE", "RAG_MCP_HTTP_TOKEN", "RAG_MCP_TOOLS", "RAG_CORPUS_DIR", "RAG_STORE_DIR",
+    "RAG_MCP_ENGINE", "RAG_MCP_HTTP_TOKEN", "RAG_MCP_TOOLS",
     *(name for name in services.VARIABLES if name.startswith("RAG_MCP_")),
 }  # fmt: skip
-"""All that are read anywhere in the package."""
+"""All of ours that are read anywhere in the package."""
 ALIASES = {"RAG_MCP_CORPUS_ROOT": "RAG_CORPUS_DIR", "RAG_MCP_DB_PATH": "RAG_STORE_DIR"}
 """Other names, which count where ours is not set."""
 PROGRAM = Path(__file__).resolve().parents[2]

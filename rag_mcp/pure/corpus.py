@@ -11,7 +11,7 @@ from attrs import frozen
 from returns.result import Failure, Result, Success
 
 from rag_mcp.pure.citations import Answer
-from rag_mcp.pure.errors import InvalidArgument, InvalidQuery
+from rag_mcp.pure.errors import MAX_PATH, InvalidArgument, InvalidQuery
 from rag_mcp.pure.frontmatter import split
 from rag_mcp.pure.manifest import Entry
 from rag_mcp.pure.query import DEFAULT_K, MAX_K, Query, parse_query
@@ -19,8 +19,6 @@ from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.values import Chunk
 
 CURRENT = "current"
-LONGEST_PATH = 4096
-"""Characters; no system takes a longer one."""
 
 
 @frozen
@@ -74,8 +72,8 @@ def parse_asked(text: object, k: object) -> Result[Query, InvalidArgument | Inva
 
 def parse_path(path: object) -> Result[str, InvalidArgument]:
     """The path as text; which text names a document is for the index to say."""
-    if not isinstance(path, str) or not 1 <= len(path) <= LONGEST_PATH:
-        bounds = f"1 to {LONGEST_PATH} characters"
+    if not isinstance(path, str) or not 1 <= len(path) <= MAX_PATH:
+        bounds = f"1 to {MAX_PATH} characters"
         return Failure(InvalidArgument(f"path must be text, {bounds}, such as a search returned"))
     return Success(path)
 

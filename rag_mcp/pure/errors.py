@@ -8,6 +8,8 @@ from typing import ClassVar
 from attrs import frozen
 
 MAX_QUERY = 4000
+MAX_PATH = 4096
+"""Characters; no system takes a longer one."""
 
 
 @frozen

@@ -10,9 +10,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from rag_mcp.adapters.server.engine import Engine
 from rag_mcp.adapters.server.replies import ErrorPart, Part, to_wire
-from rag_mcp.pure.corpus import LONGEST_PATH
-from rag_mcp.pure.corpus_reply import refusal
-from rag_mcp.pure.errors import MAX_QUERY, InvalidArgument
+from rag_mcp.pure.errors import MAX_PATH, MAX_QUERY, InvalidArgument
 from rag_mcp.pure.query import DEFAULT_K, MAX_K
 from rag_mcp.pure.reply import Shape
 
@@ -37,7 +35,7 @@ QUERY = WithJsonSchema(
 )
 K = WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MAX_K, "description": "Passages to return, at most."})
 PATH = WithJsonSchema(
-    {"type": "string", "minLength": 1, "maxLength": LONGEST_PATH, "description": "As in a result of search_corpus."}
+    {"type": "string", "minLength": 1, "maxLength": MAX_PATH, "description": "As in a result of search_corpus."}
 )
 
 
@@ -117,6 +115,8 @@ def strangers_refused(tools: Sequence[Tool]) -> ServerMiddleware[Any]:
         strange = sorted(given.keys() - set(names)) if names and isinstance(given, dict) else []
         if ctx.method != "tools/call" or not strange or names is None:
             return await call_next(ctx)
+        from rag_mcp.pure.corpus_reply import refusal
+
         told = f"{params['name']} takes no argument {strange[0][:40]!r}; it takes {', '.join(names)}"
         return to_wire(refusal(InvalidArgument(told)))
 
