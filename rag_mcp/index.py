@@ -188,17 +188,18 @@ class Index(Session):
         *,
         mode: str = "hybrid",
         as_of: str | None = None,
+        retired: bool = False,
     ) -> "Answer":
         """The best `k` passages, each with what it cites, from the newest generation.
 
         `k` is clamped to 1..20; `doc_class` is "note", "handoff" or None; `mode` is "hybrid", "semantic" or
         "keyword", which needs no model. `as_of`, a date (YYYY-MM-DD): of each dated series only its newest snapshot of
-        that day or before answers. Raises Refused (InvalidQuery, InvalidDocClass, StoreMissing, EmptyStore,
-        StoreUnreachable, EmbedderMismatch, EmbedderFailed).
+        that day or before answers. `retired`: superseded documents answer, too, and their hits say so. Raises Refused
+        (InvalidQuery, InvalidDocClass, StoreMissing, EmptyStore, StoreUnreachable, EmbedderMismatch, EmbedderFailed).
         """
         from rag_mcp.effects.retrieve import search
 
-        query = value(parse_query(text, k, doc_class, mode, as_of))
+        query = value(parse_query(text, k, doc_class, mode, as_of, retired))
         with self._snapshot() as snapshot:
             return value(search(self._at_desk(snapshot), snapshot, query))
 

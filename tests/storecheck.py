@@ -33,12 +33,12 @@ def contents(store: Path, corpus: Path, policy: SearchPolicy = BY_INDEX) -> dict
     db = sqlite3.connect(f"file:{store}/record.sqlite3?mode=ro", uri=True)
     try:
         files = db.execute(
-            "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings"
+            "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings, lifecycle"
             " from files order by path"
         ).fetchall()
         rows = db.execute(
             'select path, ordinal, mark, key, rid, "start", "end", start_line, end_line, heading_path, crumb, text,'
-            " doc_class from rows order by path, ordinal"
+            " doc_class, lifecycle from rows order by path, ordinal"
         ).fetchall()
         vectors = db.execute(
             "select distinct v.rid, v.vector from rows r join vectors v on v.rid = r.rid order by v.rid"

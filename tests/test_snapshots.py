@@ -207,6 +207,9 @@ def age(store: Path, version: int) -> None:
     with closing(sqlite3.connect(store / "record.sqlite3", isolation_level=None)) as db:
         for table in ("repeats", "snapshots", "grouped"):
             db.execute(f"drop table {table}")
+        db.execute("drop index rows_retired")
+        for table in ("rows", "files"):
+            db.execute(f"alter table {table} drop column lifecycle")
         db.execute(f"pragma user_version = {version}")
 
 

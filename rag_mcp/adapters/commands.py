@@ -178,7 +178,10 @@ def query(options: Options) -> int:
     engine = for_asking(options.get("engine"), os.environ)
     with opened({**options, "engine": engine}, corpus=options["corpus"]) as index:
         as_of = options["as_of"]
-        answer = index.search(options["text"], options["k"], options["doc_class"], mode=options["mode"], as_of=as_of)
+        text, retired = options["text"], options["retired"]
+        answer = index.search(
+            text, options["k"], options["doc_class"], mode=options["mode"], as_of=as_of, retired=retired
+        )
         cited = [hit.citation for hit in answer.results if options["changes"]]
         changes = [index.changes(each.source, each.chunk_index, as_of=as_of) for each in cited]
     if options["as_json"]:

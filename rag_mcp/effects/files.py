@@ -17,7 +17,7 @@ from rag_mcp.effects.ports import Corpus
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.effects.retrieve import Desk, SearchFailure, search
 from rag_mcp.pure.citations import Answer
-from rag_mcp.pure.corpus import CHANGED, FileText, Found, Stamp, joined, joined_note, left_out_by_itself, lifecycle_of
+from rag_mcp.pure.corpus import CHANGED, FileText, Found, Stamp, joined, joined_note
 from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.errors import EmptyStore, PathChanged, SourceUnavailable
 from rag_mcp.pure.manifest import Entry
@@ -52,7 +52,7 @@ def get_file(
     if known is None or not known[1]:
         return Failure(SourceUnavailable(path[:SHOWN]))
     entry, chunks = known
-    indexed = FileText(path, entry.title, joined(chunks), "index", lifecycle_of(entry), pointer.finished, None)
+    indexed = FileText(path, entry.title, joined(chunks), "index", entry.lifecycle, pointer.finished, None)
     match _at_its_place(corpus, pointer, path):
         case Success(taken):
             return _from_disk(indexed, entry, taken)
@@ -78,7 +78,13 @@ def _from_disk(indexed: FileText, entry: Entry, taken: Taken) -> Result[FileText
     if text is None:
         why = "what is on disk now cannot be read as text"
         return Success(evolve(indexed, changed_since_index=changed, note=joined_note(why, indexed.indexed_at)))
-    if changed and left_out_by_itself(text):
+    if changed and _asks_to_be_left_out(indexed.path, taken.data):
         return Failure(SourceUnavailable(indexed.path[:SHOWN]))
     note = CHANGED if changed else None
     return Success(evolve(indexed, text=text, origin="disk", changed_since_index=changed, note=note))
+
+
+def _asks_to_be_left_out(path: str, data: bytes) -> bool:
+    from rag_mcp.pure.documents import left_out
+
+    return left_out(path, data)

@@ -75,7 +75,7 @@ def draft(
     belief = believe(eyes)
     settled = settle(look, belief, run, full=order.full)
     reads = plan_reads(settled)
-    if reads or not belief.entries.keys() <= {s.path for s in look.sightings}:
+    if _waiting(eyes, reads) or not belief.entries.keys() <= {s.path for s in look.sightings}:
         busy()
     try:
         prepared = prepare(eyes.corpus, reads, run, eyes.embedder.measure, eyes.progress)
@@ -88,6 +88,12 @@ def draft(
         plan = regrouped(plan, asked, belief, stored, eyes.known.repeats() if eyes.known else {})
     documents = {path: document for path, document in prepared.items() if isinstance(document, Document)}
     return Success(Draft(plan, run, documents, unseen(look, prepared)))
+
+
+def _waiting(eyes: Eyes, reads: Sequence[str]) -> bool:
+    """Whether a file must be read that was not read in vain, or left out once read, the last time."""
+    vain = {each.path for each in eyes.known.unseen()} if eyes.known else set()
+    return not vain.issuperset(reads)
 
 
 def believe(eyes: Eyes) -> Belief:

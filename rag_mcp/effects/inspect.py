@@ -26,6 +26,7 @@ def stats(snapshot: Snapshot, store: str, collection: str, size: int, progress: 
         files=counted.files,
         passages=counted.passages,
         repeats=counted.deduped,
+        retired=counted.retired,
         distinct_texts=counted.contents,
         vectors=pointer.vectors if pointer else 0,
         cached_vectors=counted.cached,

@@ -1,7 +1,7 @@
 """Reads files and lets the core cut them. A file that changed since the look is taken as it is now."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from returns.result import Failure, Success
 
@@ -10,10 +10,18 @@ from rag_mcp.pure.identity import RunIdentity
 from rag_mcp.pure.values import Measure, Prepared
 
 
+def left_out(corpus: Corpus, paths: Iterable[str]) -> frozenset[str]:
+    """Those of the paths whose files ask to be left out of the index."""
+    from rag_mcp.pure.documents import left_out
+
+    read = ((path, corpus.read(path).value_or(None)) for path in paths)
+    return frozenset(path for path, data in read if data is not None and left_out(path, data))
+
+
 def prepare(
     corpus: Corpus, paths: Sequence[str], run: RunIdentity, measure: Measure, progress: Progress
 ) -> dict[str, Prepared]:
-    """Each path as a Document, or why it could not be one."""
+    """Each path as a Document, or why it is none."""
     if not paths:  # parsers are loaded only when there is something to parse
         return {}
     from rag_mcp.pure.documents import read_document

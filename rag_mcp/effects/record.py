@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a record for writing does without
     from rag_mcp.pure.citations import Row
 
 
-STEPS = 6
+STEPS = 7
 """Of counting what a store holds."""
 
 
@@ -71,13 +71,17 @@ class RecordAudit:
 
 @frozen
 class Statistics:
-    """What a store holds, counted; `passages` are those that are shown, `deduped` those that repeat one of them."""
+    """What a store holds, counted; `passages` are those that repeat none, `deduped` those that repeat one of them.
+
+    `retired` are those of the passages that stand in superseded documents.
+    """
 
     files: int
     passages: int
     contents: int
     cached: int
     deduped: int
+    retired: int
     classes: Mapping[str, int]
 
 
@@ -186,7 +190,7 @@ class Record(Known, Protocol):
         """Store (content key, rid, vector) durably, at once, replacing what a key had."""
 
     def rows_count(self) -> int:
-        """Number of stored rows that are shown."""
+        """Number of stored rows that repeat none."""
 
     def repeats_count(self) -> int:
         """Number of stored rows that are not shown, since they repeat another."""
@@ -200,6 +204,9 @@ class Record(Known, Protocol):
 
 class Snapshot(Known, Protocol):
     """A consistent view for one request."""
+
+    def holds_retired(self) -> bool:
+        """Whether any row stands in a superseded document."""
 
     def passing_rids(self, view: View) -> Sequence[str]:
         """The distinct vectors with a row in view, sorted."""

@@ -79,6 +79,8 @@ def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, Searc
     match admit(desk, snapshot):
         case Success(pointer):
             desk.held.turn_to(pointer.token)
+            if not snapshot.holds_retired():  # then that filter filters nothing, and need not be asked for
+                query = evolve(query, retired=True)
             with beside(lambda: _vector(desk, query)) as vector:
                 words = _words(desk, snapshot, query)
             return Result.do(
@@ -179,7 +181,7 @@ class _Search:
                 heard = Heard(step, len(hits), exhausted=len(found) < step.n)
         sure = confidence(self.query.text, hits)
         far = nothing_close(sure)
-        missed = brief(self.snapshot.coverage()) if far else None
+        missed = brief(self.snapshot.coverage(), retired=self.query.retired) if far else None
         return Answer(self.query.text, self.query.k, tuple(hits), self.dropped, self.degraded, sure, far, missed)
 
     def _step(self, total: int, allowed: int, heard: Heard | None) -> stages.Step:

@@ -5,6 +5,7 @@ from returns.result import Result, Success
 
 from rag_mcp.effects.apply import Hands, rebuild, sweep
 from rag_mcp.effects.ports import Corpus, Progress, Silence, VectorIndex
+from rag_mcp.effects.prepare import left_out
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.effects.snapshots import regroup_fault
 from rag_mcp.pure.errors import IndexFailed
@@ -39,7 +40,9 @@ def verify(snapshot: Snapshot, index: VectorIndex, corpus: Corpus | None, progre
         findings += snapshots_finding(regroup_fault(snapshot))
         advance(vectors)
         if corpus is not None:
-            findings += corpus_findings(corpus.look(), belief)
+            look = corpus.look()
+            unknown = [s.path for s in look.sightings if s.path not in belief.entries]
+            findings += corpus_findings(look, belief, left_out(corpus, unknown))
         advance(files)
     return Verdict(tuple(findings), files, passages, vectors)
 

@@ -27,6 +27,7 @@ From bytes to chunks
     crumbs        the heading names in front of a passage
     chunking      blocks into passages under a token budget
     classify      note or hand-over
+    markings      what a file asks of the index itself: to be left out, retired, cut by headings
     signals       marks and orders in a passage that try to be more than data
     documents     the above, in order: bytes in, Document out
     services      embedders over HTTP: names, addresses, keys, what their models want

@@ -38,13 +38,14 @@ class Window:
     """What an embedder takes in, in tokens, special tokens and document prefix already taken off; then as `Chunking`.
 
     `floor` bounds how near two cuts may lie, `merge_below` which sections are packed together, `overlap` what a
-    passage repeats.
+    passage repeats. `small`: packed together are sections of fewer characters than that, too.
     """
 
     tokens: int
     floor: float
     merge_below: int = 0
     overlap: int = 0
+    small: int = 0
 
 
 @frozen
@@ -97,7 +98,7 @@ def cut(
         for span in _without(section, holes[bisect_left(starts, section.start) : bisect_left(starts, section.end)])
     ]
     spans = [span for span in spans if not _blank(text, span)]
-    if window.merge_below:
+    if window.merge_below or window.small:
         spans = _merged(text, spans, window, measure)
     crumbs = crumbs_of(spans, window.tokens // SHARE, measure, own_date)
     headers = _headers(text, outline, window, measure)
@@ -126,7 +127,7 @@ def _merged(text: str, spans: Sequence[Section], window: Window, measure: Measur
     sizes = map(weight, measure(texts) if texts else (), map(len, texts))
     sized = [evolve(span, size=size) for span, size in zip(spans, sizes, strict=True)]
     budget = window.tokens - window.tokens // SHARE  # the same wherever the crumb is short or long, so cuts stay put
-    return list(merged(text, sized, min(window.merge_below, budget), budget, window.floor))
+    return list(merged(text, sized, min(window.merge_below, budget), budget, window.floor, window.small))
 
 
 def _headers(text: str, outline: Outline, window: Window, measure: Measure) -> dict[int, "_Header"]:

@@ -1,7 +1,7 @@
 """Hits and what they cite: rows with a score, one passage for all that say the same (`copies`), best first.
 
-Order is (-score, path, ordinal), on the exact score; rounding to four decimals comes last. The first row in
-that order is the citation, the others stand in `also_in`.
+Order is (-score, current before superseded, path, ordinal), on the exact score; rounding to four decimals comes last.
+The first row in that order is the citation, the others stand in `also_in`.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ from rag_mcp.pure.coverage import Brief
 from rag_mcp.pure.dates import listed, own_date
 from rag_mcp.pure.fusion import Trace
 from rag_mcp.pure.signals import signals
+from rag_mcp.pure.values import CURRENT
 
 
 @frozen
@@ -37,6 +38,7 @@ class Row:
     doc_class: str
     digest: str
     holders: tuple[str, ...] = ()
+    lifecycle: str = CURRENT
 
 
 @frozen
@@ -87,6 +89,7 @@ class Hit:
     score: float
     signals: tuple[str, ...] = ()
     trace: Trace | None = None
+    lifecycle: str = CURRENT
 
     @property
     def similarity(self) -> float | None:
@@ -123,7 +126,7 @@ def passages(rows: Iterable[Row], scores: Mapping[str, float]) -> tuple[tuple[fl
 
     What is said under several headings has several vectors; the best of their scores counts, and its rows come first.
     """
-    ordered = sorted(rows, key=lambda row: (-scores[row.rid], row.source, row.ordinal))
+    ordered = sorted(rows, key=lambda row: (-scores[row.rid], row.lifecycle, row.source, row.ordinal))
     return tuple((scores[group[0].rid], tuple(group)) for group in grouped((row.text, row) for row in ordered))
 
 
@@ -163,7 +166,7 @@ def cite(score: float, rows: Sequence[Row], trace: Trace | None = None) -> Hit:
         snapshots_covered=len(first.holders) or None,
     )
     seen = signals(text=first.text, heading="\n".join(first.heading_path), source=first.source)
-    return Hit(first.text, citation, round(max(0.0, score), 4), seen, trace)
+    return Hit(first.text, citation, round(max(0.0, score), 4), seen, trace, first.lifecycle)
 
 
 def _place(row: Row) -> Place:

@@ -12,13 +12,10 @@ from returns.result import Failure, Result, Success
 
 from rag_mcp.pure.citations import Answer
 from rag_mcp.pure.errors import MAX_PATH, InvalidArgument, InvalidQuery
-from rag_mcp.pure.frontmatter import split
-from rag_mcp.pure.manifest import Entry
 from rag_mcp.pure.query import DEFAULT_K, MAX_K, Query, parse_query
 from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.values import Chunk
 
-CURRENT = "current"
 
 
 @frozen
@@ -78,11 +75,6 @@ def parse_path(path: object) -> Result[str, InvalidArgument]:
     return Success(path)
 
 
-def lifecycle_of(entry: Entry) -> str:
-    """Whether the document is current, or what has become of it."""
-    return str(getattr(entry, "lifecycle", CURRENT))
-
-
 CHANGED = "the file has changed since it was indexed: searches still answer from what it was"
 
 
@@ -92,11 +84,6 @@ def joined_note(why: str, indexed_at: str) -> str:
         f"not the file itself ({why}): the passages of the index as of {indexed_at}, joined; front matter and blanks"
         " between them may be missing"
     )
-
-
-def left_out_by_itself(text: str) -> bool:
-    """True when the front matter of a text asks that it be left out of the index."""
-    return split(text).metadata.get("rag") is False
 
 
 def joined(chunks: Iterable[Chunk]) -> str:

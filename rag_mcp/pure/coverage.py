@@ -2,12 +2,13 @@
 
     unreadable, undecodable, too large     it is there, and its text could not be had; what was stored of it is kept
     out of sight                           a folder below which the look did not reach
-    excluded                               seen, and left out by a rule; by their names no Markdown, which are listed
-                                           once for each folder and ending
+    excluded                               seen, and left out by a rule or by what the file asks itself; by their names
+                                           no Markdown, which are listed once for each folder and ending
+    superseded                             retired by its front matter: found when that is asked for
     without text                           read, and there is nothing in it to search
     with a warning                         searchable, save for what the warning says
 
-The first five are what a run learned and no entry can tell (`unseen`); the last two stand in the entries. A path may
+The first five are what a run learned and no entry can tell (`unseen`); the last three stand in the entries. A path may
 be listed more than once.
 """
 
@@ -18,9 +19,10 @@ from posixpath import basename, dirname, join, splitext
 from attrs import frozen
 
 from rag_mcp.pure.ignore import nothing_lost
-from rag_mcp.pure.values import Lack, Listing, Prepared, Unreadable
+from rag_mcp.pure.values import CURRENT, Excluded, Lack, Listing, Prepared, Unreadable
 
 NO_TEXT = "nothing in it can be searched"
+RETIRED = "lifecycle: superseded in its front matter"
 NOT_MARKDOWN = "not Markdown by its name"
 NAMED = 3
 """Paths that a brief names."""
@@ -41,11 +43,12 @@ class Uncovered:
 def unseen(look: Listing, prepared: Mapping[str, Prepared]) -> tuple[Uncovered, ...]:
     """What this look, and the reading after it, could not have or left out; in order."""
     refused = [read for read in prepared.values() if isinstance(read, Unreadable)]
+    asked = [read for read in prepared.values() if isinstance(read, Excluded)]
     return _in_order(
         chain(
             (Uncovered(each.path, each.lack, each.why) for each in (*look.unreadables, *refused)),
             (Uncovered(gap.path, Lack.UNSEEN, gap.why) for gap in look.gaps),
-            (Uncovered(each.path, Lack.EXCLUDED, each.why) for each in look.excluded),
+            (Uncovered(each.path, Lack.EXCLUDED, each.why) for each in (*look.excluded, *asked)),
             _others(look.others),
         )
     )
@@ -63,8 +66,12 @@ def _others(paths: Iterable[str]) -> Iterator[Uncovered]:
             yield Uncovered(join(folder, f"*{ending}"), Lack.EXCLUDED, why)
 
 
-def coverage(known: Iterable[Uncovered], entries: Iterable[tuple[str, int, tuple[str, ...]]]) -> tuple[Uncovered, ...]:
-    """The whole list: what the last run knew to be unseen, and (path, passages, warnings) of stored files; in order."""
+Held = tuple[str, int, tuple[str, ...], str]
+"""Of a stored file: path, passages, warnings, lifecycle."""
+
+
+def coverage(known: Iterable[Uncovered], entries: Iterable[Held]) -> tuple[Uncovered, ...]:
+    """The whole list: what the last run knew to be unseen, and what the stored files lack; in order."""
     return _in_order(chain(known, (lacking for entry in entries for lacking in _of_entry(*entry))))
 
 
@@ -77,13 +84,14 @@ class Brief:
     examples: tuple[str, ...]
 
 
-def brief(uncovered: Iterable[Uncovered]) -> Brief | None:
-    """In short what an answer may be missing; None where nothing is.
+def brief(uncovered: Iterable[Uncovered], *, retired: bool = False) -> Brief | None:
+    """In short what an answer may be missing; None where nothing is. `retired`: superseded documents could answer.
 
     Left out are files that are searchable for all but a warning, and what holds no notes or is read elsewhere. What a
     rule leaves out may be private: it is counted, never named.
     """
-    missed = [each for each in uncovered if each.lack is not Lack.WARNED and not nothing_lost(each.why)]
+    found = (Lack.WARNED, Lack.RETIRED) if retired else (Lack.WARNED,)
+    missed = [each for each in uncovered if each.lack not in found and not nothing_lost(each.why)]
     if not missed:
         return None
     kinds = {lack.value: sum(1 for each in missed if each.lack is lack) for lack in Lack}
@@ -96,7 +104,9 @@ def _clipped(path: str) -> str:
     return path if len(path) <= LONGEST else path[:LONGEST] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def _of_entry(path: str, passages: int, warnings: tuple[str, ...]) -> Iterator[Uncovered]:
+def _of_entry(path: str, passages: int, warnings: tuple[str, ...], lifecycle: str) -> Iterator[Uncovered]:
+    if lifecycle != CURRENT:
+        yield Uncovered(path, Lack.RETIRED, RETIRED)
     if not passages:
         yield Uncovered(path, Lack.EMPTY, NO_TEXT)
     for warning in warnings:

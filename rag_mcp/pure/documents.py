@@ -20,13 +20,14 @@ from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.decoding import Decoded, decoded
 from rag_mcp.pure.frontmatter import FrontMatter, split
 from rag_mcp.pure.identity import RunIdentity
+from rag_mcp.pure.markings import LONGEST, SMALL, markings
 from rag_mcp.pure.merging import Section
-from rag_mcp.pure.values import Chunk, Document, Measure, Unreadable
+from rag_mcp.pure.values import Chunk, Document, Excluded, Measure, Prepared, Unreadable
 
 LEAST = 16  # tokens; a window this small is a setting gone wrong, and cutting to it would never end
 
 
-def read_document(path: str, data: bytes, digest: str, run: RunIdentity, measure: Measure) -> Document | Unreadable:
+def read_document(path: str, data: bytes, digest: str, run: RunIdentity, measure: Measure) -> Prepared:
     """The document, or why there is none. `digest` is the SHA-256 of `data`; `measure` counts the embedder's tokens."""
     found = decoded(path, data)
     if isinstance(found, Failure):
@@ -35,15 +36,29 @@ def read_document(path: str, data: bytes, digest: str, run: RunIdentity, measure
     return _document(path, found.unwrap(), len(data), digest, run, measure)
 
 
-def _document(path: str, found: Decoded, size: int, digest: str, run: RunIdentity, measure: Measure) -> Document:
+def left_out(path: str, data: bytes) -> bool:
+    """True when the file asks to be left out of the index, or its front matter may."""
+    found = decoded(path, data).value_or(None)
+    return found is not None and markings(split(LINE_END.sub("\n", found.text))).left_out is not None
+
+
+def _document(
+    path: str, found: Decoded, size: int, digest: str, run: RunIdentity, measure: Measure
+) -> Document | Excluded:
     source = found.text
     text = LINE_END.sub("\n", source)
     front = split(text)
+    asked = markings(front)
+    if asked.left_out:
+        return Excluded(path, asked.left_out)
     shape = outline(text, front.body)
     title = named_title(front)
     named = (heading.text for heading in shape.headings if heading.level == 1 and heading.text)
     spans = list(sections(text, shape, front, title))
-    chunks, warnings = cut(text, shape, spans, window(run, measure), measure, own_date(path))
+    room = window(run, measure)
+    if asked.by_headings:
+        room, measure = by_headings(run, measure)
+    chunks, warnings = cut(text, shape, spans, room, measure, own_date(path))
     return Document(
         path=path,
         digest=digest,
@@ -51,7 +66,8 @@ def _document(path: str, found: Decoded, size: int, digest: str, run: RunIdentit
         title=title or next(named, None) or splitext(basename(path))[0],
         doc_class=doc_class(path, front.metadata, run.labelling),
         chunks=chunks if text == source else tuple(placed(chunks, text, source)),
-        warnings=(*((found.warning,) if found.warning else ()), *front.warnings, *warnings),
+        warnings=(*((found.warning,) if found.warning else ()), *front.warnings, *asked.warnings, *warnings),
+        lifecycle=asked.lifecycle,
     )
 
 
@@ -80,10 +96,24 @@ def named_title(front: FrontMatter) -> str | None:
 
 def window(run: RunIdentity, measure: Measure) -> Window:
     """What fits beside special tokens and document prefix, at most the budget that was set."""
-    prefix = run.embedder.document_prefix
-    room = run.embedder.max_tokens - SPECIAL_TOKENS - (measure([prefix])[0] if prefix else 0)
-    cutting = run.chunking
+    room, cutting = _room(run, measure), run.chunking
     return Window(max(LEAST, min(room, cutting.budget or room)), cutting.floor, cutting.merge_below, cutting.overlap)
+
+
+def by_headings(run: RunIdentity, measure: Measure) -> tuple[Window, Measure]:
+    """The window of a file that asks to be cut by headings, and a measure by which LONGEST characters fill it too."""
+    tokens, cutting = max(LEAST, _room(run, measure)), run.chunking
+
+    def sizes(texts: Sequence[str]) -> Sequence[int]:
+        counts = zip(texts, measure(texts), strict=True)
+        return [max(count, -(-len(text) * tokens // LONGEST)) for text, count in counts]
+
+    return Window(tokens, cutting.floor, cutting.merge_below, cutting.overlap, SMALL), sizes
+
+
+def _room(run: RunIdentity, measure: Measure) -> int:
+    prefix = run.embedder.document_prefix
+    return run.embedder.max_tokens - SPECIAL_TOKENS - (measure([prefix])[0] if prefix else 0)
 
 
 def sections(text: str, shape: Outline, front: FrontMatter, title: str | None) -> Iterator[Section]:

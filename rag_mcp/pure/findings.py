@@ -1,6 +1,6 @@
 """What a check found amiss, how bad it is, and the command that mends it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 
 from attrs import frozen
@@ -66,10 +66,13 @@ def snapshots_finding(fault: str | None) -> tuple[Finding, ...]:
     )
 
 
-def corpus_findings(look: Listing, belief: Belief) -> Iterator[Finding]:
-    """The corpus against the record, one line for each kind of drift, naming the first file."""
+def corpus_findings(look: Listing, belief: Belief, left_out: Collection[str] = ()) -> Iterator[Finding]:
+    """The corpus against the record, one line for each kind of drift, naming the first file.
+
+    `left_out` are files that ask to be.
+    """
     seen = {s.path: s.digest for s in look.sightings}
-    new = [path for path in seen if path not in belief.entries]
+    new = [path for path in seen if path not in belief.entries and path not in left_out]
     changed = [path for path, digest in seen.items() if (e := belief.entries.get(path)) and e.digest != digest]
     gone = [path for path in belief.entries if path not in seen and hidden_by(look, path) is None]
     for what, paths in (("new", new), ("changed", changed), ("gone", gone)):

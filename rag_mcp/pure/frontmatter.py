@@ -6,6 +6,9 @@ mapping the rule is only a thematic break, and the text stays what it is; so it 
 they begin like a mapping and cannot be used (broken, too large, with aliases) they are no metadata, and no Markdown
 either: they stay searchable as they stand, so nothing of the user's is lost and no comment in them becomes a heading.
 Nothing between the rules is an empty mapping.
+
+Whatever gives no metadata and may have been meant to is kept as `unread`: lines as above that cannot be used; else the
+first paragraph after a rule that begins the text, be it not closed, no mapping, or below blank lines.
 """
 
 import re
@@ -24,6 +27,7 @@ CLOSERS = {
     "+++": re.compile(r"^\+\+\+[ \t]*(?:\r\n|\r|\n|\Z)", re.MULTILINE),
 }
 COMMENT = re.compile(r"[ \t]*(?:#.*)?")
+MEANT = re.compile(r"\s*(?:-{3,}|\+{3,})[^\r\n]*(?:\r\n|\r|\n)((?:[ \t]*[^\s][^\r\n]*(?:\r\n|\r|\n|\Z))*)")
 KEY_LINES = {
     "---": re.compile(r"""[\w"'][^:]*:(?:\s|\Z)|\{"""),
     "+++": re.compile(r"""[\w"'.-]+[ \t]*=|\["""),
@@ -48,6 +52,14 @@ for _kind in ("timestamp", "int", "float"):
 
 
 @frozen
+class Unread:
+    """Lines that may have been meant for metadata, and a clause that says why they give none."""
+
+    text: str
+    why: str
+
+
+@frozen
 class FrontMatter:
     """What stood in front. `body` is where the Markdown begins, a character offset.
 
@@ -59,6 +71,7 @@ class FrontMatter:
     metadata: Mapping[str, Any] = field(factory=dict)
     kept: tuple[int, int] | None = None
     warnings: tuple[str, ...] = ()
+    unread: Unread | None = None
 
 
 def split(text: str) -> FrontMatter:
@@ -66,16 +79,22 @@ def split(text: str) -> FrontMatter:
     opener = FENCE.match(text)
     closer = CLOSERS[opener[1]].search(_with_line_feeds(text), opener.end()) if opener else None
     if opener is None or closer is None:
-        return FrontMatter()
+        return _none(text)
     inner = text[opener.end() : closer.start()]
     try:
         metadata, warnings = load(inner) if opener[1] == "---" else load_toml(inner)
     except _NotMetadata as why:
         if not _begins_with_key(inner, KEY_LINES[opener[1]]):
-            return FrontMatter()
+            return _none(text)
         sentence = f"front matter could not be used ({why}); it is searchable as text and gives no metadata"
-        return FrontMatter(closer.end(), {}, (opener.end(), closer.start()), (sentence,))
-    return FrontMatter() if metadata is None else FrontMatter(closer.end(), metadata, None, tuple(warnings))
+        kept = opener.end(), closer.start()
+        return FrontMatter(closer.end(), {}, kept, (sentence,), Unread(inner, str(why)))
+    return _none(text) if metadata is None else FrontMatter(closer.end(), metadata, None, tuple(warnings))
+
+
+def _none(text: str) -> FrontMatter:
+    meant = MEANT.match(text)
+    return FrontMatter(unread=Unread(meant[1], "no keys between two rules") if meant and meant[1] else None)
 
 
 def load(inner: str) -> tuple[dict[str, Any] | None, list[str]]:

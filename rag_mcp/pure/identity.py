@@ -18,7 +18,7 @@ from attrs import asdict, field, frozen
 
 READER_VERSION = 2
 CHUNKER_VERSION = 3
-CURRENT_METADATA_VERSION = 1
+CURRENT_METADATA_VERSION = 2
 
 
 def digest_of(*parts: object) -> str:

@@ -10,15 +10,17 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
-from rag_mcp.pure.values import Chunk, Document
+from rag_mcp.pure.values import CURRENT, Chunk, Document
 
 MARK_BITS = 40  # sums of 8 million rows still fit SQLite's 63-bit integers
 
 
-def row_mark(path: str, chunk: Chunk, doc_class: str) -> int:
+def row_mark(path: str, chunk: Chunk, doc_class: str, lifecycle: str = CURRENT) -> int:
     """40 bits that stand for one row: its place, its text, its lines and its metadata."""
     place = (chunk.ordinal, chunk.start, chunk.end, chunk.start_line, chunk.end_line)
-    said = (path, place, chunk.key, chunk.heading_path, chunk.crumb, chunk.text, doc_class)
+    said: tuple[object, ...] = (path, place, chunk.key, chunk.heading_path, chunk.crumb, chunk.text, doc_class)
+    if lifecycle != CURRENT:  # rows from before there was a lifecycle are current, and keep their marks
+        said = (*said, lifecycle)
     digest = hashlib.blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=MARK_BITS // 8)
     return int.from_bytes(digest.digest())
 
@@ -47,11 +49,12 @@ class Entry:
     title: str | None
     doc_class: str
     warnings: tuple[str, ...] = ()
+    lifecycle: str = CURRENT
 
 
 def entry_of(document: Document, run: RunIdentity) -> Entry:
     """The entry that a completed write of `document` leaves."""
-    marks = [row_mark(document.path, chunk, document.doc_class) for chunk in document.chunks]
+    marks = [row_mark(document.path, chunk, document.doc_class, document.lifecycle) for chunk in document.chunks]
     return Entry(
         path=document.path,
         digest=document.digest,
@@ -62,6 +65,7 @@ def entry_of(document: Document, run: RunIdentity) -> Entry:
         title=document.title,
         doc_class=document.doc_class,
         warnings=document.warnings,
+        lifecycle=document.lifecycle,
     )
 
 

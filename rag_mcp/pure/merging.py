@@ -1,6 +1,7 @@
 """Small neighbouring sections under one parent, packed together up to the budget.
 
-    run      sections of less than `merge_below` tokens each, one after another, all below the parent of the first
+    run      sections of less than `merge_below` tokens, or `small` characters, each, one after another, all below the
+             parent of the first
     group    a stretch of a run, cut by `boundaries`: best before the section that stands highest, then by hash
 
 A group's heading path is what its sections' paths share; the crumb of its first section holds for all of them.
@@ -38,20 +39,27 @@ class Section:
         return self.path[: len(self.path) - self.own]
 
 
-def merged(text: str, sections: Sequence[Section], merge_below: int, budget: int, floor: float) -> Iterator[Section]:
+def merged(
+    text: str, sections: Sequence[Section], merge_below: int, budget: int, floor: float, small: int = 0
+) -> Iterator[Section]:
     """The sections, all measured, those that are small packed into groups of up to `budget` tokens."""
-    for run in _runs(sections, merge_below):
+    for run in _runs(text, sections, merge_below, small):
         edges = cuts([(section.size, _worth(text, section)) for section in run], budget, floor)
         for first, last in pairwise(edges):
             for group in _under_one_parent(run[first:last]):
                 yield _packed(group)
 
 
-def _runs(sections: Sequence[Section], merge_below: int) -> Iterator[Sequence[Section]]:
-    for small, run in groupby(sections, lambda section: section.size < merge_below and not section.solid):
-        for section in () if small else run:
+def _runs(text: str, sections: Sequence[Section], merge_below: int, small: int) -> Iterator[Sequence[Section]]:
+    def packed(section: Section) -> bool:
+        return not section.solid and (
+            section.size < merge_below or len(text[section.start : section.end].strip()) < small
+        )
+
+    for together, run in groupby(sections, packed):
+        for section in () if together else run:
             yield [section]
-        if small:
+        if together:
             yield from _under_one_parent([*run])
 
 

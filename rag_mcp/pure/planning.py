@@ -2,7 +2,9 @@
 
     seen, no doubt                 keep          seen, in doubt              write (or re-embed its rows)
     not to be read                 hold          below a gap                 hold
-    absent, look was complete      prune         seen and left out by rule   prune
+    absent, look was complete      prune         seen and left out           prune
+
+A file is left out by a rule of the look, or once it was read, by what it asks itself.
 
 Doubt buys work; it never buys a skip, and it never buys a delete.
 """
@@ -17,12 +19,13 @@ from rag_mcp.pure.manifest import NO_ROWS, Belief
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 from rag_mcp.pure.pruning import Limits, excluded_by, hidden_by, prune_refusal
 from rag_mcp.pure.recovery import doubt, index_doubt, switches_embedder
-from rag_mcp.pure.values import Document, Listing, Prepared, Sighting, Unreadable
+from rag_mcp.pure.values import SUPERSEDED, Document, Excluded, Listing, Prepared, Sighting, Unreadable
 
 SAME_CORPUS = 10  # one file in so many that is where it was, and as it was, shows that a corpus was moved
 REEMBED = frozenset({Reason.EMBEDDER_CHANGED, Reason.VECTORS_MISSING})
 SPARED = REEMBED | {Reason.UNCHANGED}  # reasons for which a file need not be read again
 ARRIVED = frozenset({Reason.NEW, Reason.CHANGED})
+LABELLED = frozenset({Reason.CHANGED, Reason.METADATA_STALE})  # reasons that a lifecycle that changed may stand behind
 
 
 @frozen
@@ -89,7 +92,7 @@ def plan_ingest(
     limits: Limits = Limits(),
 ) -> Plan:
     """The plan. `prepared` holds every path of plan_reads; `cached.rows` the keys of every path that may need them."""
-    belief = settled.belief
+    belief, look = settled.belief, without_left_out(look, prepared)
     moves = moved_files(look, settled, prepared)
     raw = sorted(
         chain(_seen(look, settled, prepared, cached, moves), _absent(look, belief, cached, moves)),
@@ -117,6 +120,18 @@ def plan_ingest(
         refill_keywords=not belief.keywords_sound,
         refusal=prune_refusal(files, belief, look, limits, foreign=settled.foreign),
         full=settled.full,
+    )
+
+
+def without_left_out(look: Listing, prepared: Mapping[str, Prepared]) -> Listing:
+    """The look, with the files that ask for it left out as by a rule."""
+    asked = {path: read for path, read in prepared.items() if isinstance(read, Excluded)}
+    if not asked:
+        return look
+    return evolve(
+        look,
+        sightings=tuple(s for s in look.sightings if s.path not in asked),
+        excluded=tuple(sorted([*look.excluded, *asked.values()], key=lambda each: each.path)),
     )
 
 
@@ -162,13 +177,21 @@ def _to_write(
     moves: Mapping[str, str],
 ) -> FilePlan:
     path = sighting.path
-    if isinstance(prepared, Unreadable):
+    if isinstance(prepared, Unreadable | Excluded):  # the latter is in no look that `without_left_out` saw
         return FilePlan(path, Reason.UNREADABLE, held(path, belief, cached), None, prepared.why)
     keys = tuple(chunk.key for chunk in prepared.chunks)
     action = Write(keys, missing(keys, cached.known))
     if path in moves:
         return FilePlan(path, Reason.MOVED, action, prepared.digest, f"from {moves[path]}")
-    return FilePlan(path, reason, action, prepared.digest)
+    return FilePlan(path, _told(reason, prepared, belief), action, prepared.digest)
+
+
+def _told(reason: Reason, document: Document, belief: Belief) -> Reason:
+    """The reason, or that a document was retired or taken back where that is what changed most tellingly."""
+    entry = belief.entries.get(document.path)
+    if entry is None or reason not in LABELLED or entry.lifecycle == document.lifecycle:
+        return reason
+    return Reason.RETIRED if document.lifecycle == SUPERSEDED else Reason.RESTORED
 
 
 def _absent(look: Listing, belief: Belief, cached: Cached, moves: Mapping[str, str]) -> Iterator[FilePlan]:

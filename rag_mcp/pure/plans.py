@@ -19,6 +19,8 @@ class Reason(Enum):
     RECUT = "reader or chunker changed"
     ROWS_MISSING = "rows differ from the manifest"
     METADATA_STALE = "metadata stale"
+    RETIRED = "now superseded"
+    RESTORED = "current again"
     EMBEDDER_CHANGED = "embedder changed"
     VECTORS_MISSING = "vectors missing"
     GONE = "gone from corpus"

@@ -25,7 +25,8 @@ class Query:
     """A question in bounds: `text` is not blank, 1 <= k <= 20, `doc_class` None means every class.
 
     `mode` says which list answers: by meaning ("semantic"), by words ("keyword"), or both ("hybrid"). `as_of`, a date:
-    of each dated series its newest snapshot of that day or before answers, and no other.
+    of each dated series its newest snapshot of that day or before answers, and no other. `retired`: superseded
+    documents answer, too.
     """
 
     text: str
@@ -33,11 +34,12 @@ class Query:
     doc_class: str | None = None
     mode: Mode = "hybrid"
     as_of: str | None = None
+    retired: bool = False
 
     @property
     def view(self) -> View:
         """The rows that may answer."""
-        return View(self.doc_class, self.as_of)
+        return View(self.doc_class, self.as_of, self.retired)
 
 
 def clamp_k(value: object) -> int:
@@ -60,6 +62,7 @@ def parse_query(
     doc_class: object = None,
     mode: object = "hybrid",
     as_of: object = None,
+    retired: object = False,
 ) -> Result[Query, InvalidQuery | InvalidDocClass]:
     """The question, or why it is refused. A bad text is reported before a bad class."""
     if not isinstance(text, str) or not text.strip():
@@ -73,7 +76,9 @@ def parse_query(
         return Failure(InvalidDocClass(f"doc_class must be one of {allowed}, or be left out"))
     if as_of is not None and not (isinstance(as_of, str) and real_date(as_of)):
         return Failure(InvalidQuery(f"as_of must be a date, such as 2026-01-31; {str(as_of)[:SHOWN]!r} is none"))
+    if not isinstance(retired, bool):
+        return Failure(InvalidQuery(f"retired must be true or false; {str(retired)[:SHOWN]!r} is neither"))
     for known in MODES:
         if mode == known:
-            return Success(Query(text, clamp_k(k), doc_class, known, as_of))
+            return Success(Query(text, clamp_k(k), doc_class, known, as_of, retired))
     return Failure(InvalidQuery(f"mode must be one of {', '.join(MODES)}"))

@@ -20,11 +20,15 @@ from rag_mcp.pure.values import Document, Prepared
 
 @frozen
 class Inquiry:
-    """What must be known to tell repeats anew: the stored passages of the files `stored`, and the repeats now."""
+    """What must be known to tell repeats anew: the stored passages of the files `stored`, and the repeats now.
+
+    `rows` are those that the plan leaves of each dated file.
+    """
 
     rule: Rule
     written: Mapping[str, Sequence[Same]]
     stored: tuple[str, ...]
+    rows: Mapping[str, RowsSeen]
 
 
 def rule_of(files: Sequence[FilePlan], run: RunIdentity) -> Rule:
@@ -41,11 +45,11 @@ def inquiry(plan: Plan, belief: Belief, run: RunIdentity, prepared: Mapping[str,
         return None
     inside = members({*after, *rule.broken})
     written = {
-        path: tuple(sameness(path, chunk, document.doc_class) for chunk in document.chunks)
+        path: tuple(sameness(path, chunk, document.doc_class, document.lifecycle) for chunk in document.chunks)
         for path in _written(plan.files) & inside
         if isinstance(document := prepared[path], Document)
     }
-    return Inquiry(rule, written, tuple(sorted((inside & after.keys()) - written.keys())))
+    return Inquiry(rule, written, tuple(sorted((inside & after.keys()) - written.keys())), after)
 
 
 def regrouped(
@@ -59,7 +63,7 @@ def regrouped(
     passages = {**stored, **asked.written}
     after = relation(asked.rule, passages)
     back = before.keys() - after.keys()
-    restored = sum(1 for path, ordinal in back if ordinal < len(passages.get(path, ())))
+    restored = sum(1 for path, ordinal in back if ordinal < asked.rows.get(path, NO_ROWS).count)
     return evolve(plan, regroup=Regroup(_why(belief, asked.rule), len(after.keys() - before.keys()), restored))
 
 

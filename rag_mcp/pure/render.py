@@ -11,6 +11,7 @@ from rag_mcp.pure.dates import runs
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.plans import FilePlan, Hold, Plan, Prune, Reason, Regroup, Write, embeds
 from rag_mcp.pure.summary import Report
+from rag_mcp.pure.values import CURRENT
 
 if TYPE_CHECKING:  # who shows one of these has made it; who does not need not load it
     from rag_mcp.pure.changes import Version
@@ -28,6 +29,8 @@ SIGNS = {
     Reason.RECUT: "~",
     Reason.ROWS_MISSING: "~",
     Reason.METADATA_STALE: "#",
+    Reason.RETIRED: "#",
+    Reason.RESTORED: "#",
     Reason.EMBEDDER_CHANGED: "~",
     Reason.VECTORS_MISSING: "~",
     Reason.GONE: "-",
@@ -37,6 +40,7 @@ SIGNS = {
     Reason.UNSEEN: "!",
     Reason.UNCHANGED: "=",
 }
+METADATA = (Reason.METADATA_STALE, Reason.RETIRED, Reason.RESTORED)
 NAMED = 3  # paths that a line names before it says "and N more"
 COLUMN = 29  # where the second column begins; numbers end there
 
@@ -115,7 +119,7 @@ def _work(files: Sequence[FilePlan]) -> tuple[int, str]:
     rows = sum(len(f.action.keys) if isinstance(f.action, Write) else f.action.rows for f in files)
     if all(isinstance(file.action, Prune) for file in files):
         return rows, f"{_plural(rows, 'row')} to prune"
-    if all(isinstance(file.action, Write) for file in files) and files[0].reason is Reason.METADATA_STALE:
+    if all(isinstance(file.action, Write) for file in files) and files[0].reason in METADATA:
         return rows, f"{_plural(rows, 'row')} to rewrite, {embed or 'nothing'} to embed"
     kept = rows - embed
     tail = f", {kept} kept" if kept and not all(file.reason is Reason.NEW for file in files) else ""
@@ -199,7 +203,8 @@ def _hit_lines(number: int, hit: "Hit") -> Iterator[str]:
     trail = " > ".join(cited.heading_path)
     stale = "   [stale: the file no longer holds this here]" if cited.stale else ""
     where = place(cited.source, cited.start_line, cited.end_line)
-    yield f"{number}. {where}   {hit.score:.4f}   {printable(trail)}{stale}"
+    retired = "" if hit.lifecycle == CURRENT else f"   [{printable(hit.lifecycle)}]"
+    yield f"{number}. {where}   {hit.score:.4f}   {printable(trail)}{retired}{stale}"
     yield from (f"     {line}" for line in shown(hit.text))
     if cited.also_in:
         more = f" and {len(cited.also_in) - NAMED} more" if len(cited.also_in) > NAMED else ""
@@ -273,6 +278,8 @@ def stats_lines(stats: "Stats") -> Iterator[str]:
     yield f"holds       {stats.files} files, {stats.passages} passages ({classes or 'none'})"
     if stats.repeats:
         yield f"            {stats.repeats} more passages repeat one of these in a dated series, and are not shown"
+    if stats.retired:
+        yield f"            {stats.retired} of the passages are superseded, and shown when asked for"
     vectors = f"{stats.vectors} distinct vectors, {stats.cached_vectors} cached"
     yield f"            {stats.distinct_texts} distinct texts, {vectors}"
 

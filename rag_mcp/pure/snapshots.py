@@ -2,13 +2,16 @@
 
     series    files of one folder and one stem whose names end in -YYYY-MM-DD, a real date; three or more of them
     repeat    a passage of a snapshot that the snapshot just before it in the series holds too: the same bytes under
-              the same headings, each file's own date taken out of those, and of the same document class
+              the same headings, each file's own date taken out of those, of the same document class and lifecycle
     survivor  the first of an unbroken run of repeats; it stands for all of them, and they are not shown
 
 The order is by date, then by path. Where in its file a passage stands does not matter; copies are counted, so of two
 today against one yesterday one is new. A file that cannot be read, or holds no passage, breaks the run: what follows
 it is kept whole. A value that changes and comes back is a new fact and is kept. Names that begin with a date, one or
 two dated files, and texts that are nearly equal are left as they are.
+
+A superseded snapshot stands in its series like any other, and stands for no current passage. As of a date the series
+answers by its newest snapshot that is not superseded, unless those are asked for.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,18 +31,22 @@ LEAST = 3
 
 @frozen
 class View:
-    """Which rows a search sees: those of a class (None: any) that repeat none, or those that were so on a date."""
+    """Which rows a search sees: those of a class (None: any) that repeat none, or those that were so on a date.
+
+    `retired`: those of superseded documents, too.
+    """
 
     doc_class: str | None = None
     as_of: str | None = None
+    retired: bool = False
 
 
-EVERYTHING = View()
+EVERYTHING = View(retired=True)
 
 Place = tuple[str, int]
 """Path and ordinal of a passage."""
-Same = tuple[str, str, tuple[str, ...], str]
-"""What must be equal: content key, text, headings without the file's own date, document class."""
+Same = tuple[str, str, tuple[str, ...], str, str]
+"""What must be equal: content key, text, headings without the file's own date, document class, lifecycle."""
 Series = Mapping[str, tuple[str, ...]]
 """The paths of each series, in its order, by folder and stem."""
 
@@ -73,7 +80,7 @@ def mark(rule: Rule, rows: Mapping[str, RowsSeen]) -> str:
     return digest_of(RULE_VERSION, rule.dedupe, broken, [(path, found.count, found.mark) for path, found in seen])
 
 
-def sameness(path: str, chunk: Chunk, doc_class: str) -> Same:
+def sameness(path: str, chunk: Chunk, doc_class: str, lifecycle: str) -> Same:
     """What of a passage its repeats must share."""
     date = own_date(path)
     names = chunk.heading_path
@@ -82,6 +89,7 @@ def sameness(path: str, chunk: Chunk, doc_class: str) -> Same:
         undated_headings(chunk.text, names, date),
         tuple(undated(name, date) for name in names),
         doc_class,
+        lifecycle,
     )
 
 

@@ -11,8 +11,9 @@ from rag_mcp.pure.revisions import Revision
 class Stats:
     """Counts of one store; sizes in bytes; `finished` is the time of the last commit (ISO 8601, UTC).
 
-    `repeats` are stored rows of dated series that are not shown; they are not among the `passages`. `revision` is
-    what the corpus was at, None where that was not noted.
+    `repeats` are stored rows of dated series that are not shown; they are not among the `passages`. `retired` are those
+    of the passages that stand in superseded documents, and are shown when asked for. `revision` is what the corpus was
+    at, None where that was not noted.
     """
 
     store: str
@@ -25,6 +26,7 @@ class Stats:
     files: int
     passages: int
     repeats: int
+    retired: int
     distinct_texts: int
     vectors: int
     cached_vectors: int

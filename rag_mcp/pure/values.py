@@ -9,6 +9,9 @@ from enum import Enum
 
 from attrs import frozen
 
+CURRENT, SUPERSEDED = "current", "superseded"
+"""The lifecycle of a document: it holds, or another took its place and it is kept for its own sake."""
+
 Measure = Callable[[Sequence[str]], Sequence[int]]
 """Token counts of texts, special tokens not included; one number for each text, in order."""
 
@@ -30,6 +33,7 @@ class Lack(Enum):
     TOO_LARGE = "too large"
     UNSEEN = "out of sight"
     EXCLUDED = "excluded"
+    RETIRED = "superseded"
     EMPTY = "without text"
     WARNED = "with a warning"
 
@@ -69,7 +73,7 @@ class Taken:
 
 @frozen
 class Excluded:
-    """A file or folder (path ends in "/") that was seen and left out by a rule."""
+    """A file or folder (path ends in "/") that was seen and left out by a rule, or by what its front matter asks."""
 
     path: str
     why: str
@@ -130,7 +134,8 @@ class Document:
     doc_class: str
     chunks: tuple[Chunk, ...]
     warnings: tuple[str, ...] = ()
+    lifecycle: str = CURRENT
 
 
-Prepared = Document | Unreadable
+Prepared = Document | Unreadable | Excluded
 """What reading one file gave."""

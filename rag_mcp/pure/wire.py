@@ -12,6 +12,7 @@ from rag_mcp.pure.errors import Failure
 from rag_mcp.pure.findings import Finding
 from rag_mcp.pure.manifest import Entry, Manifest
 from rag_mcp.pure.statistics import Stats
+from rag_mcp.pure.values import CURRENT
 
 SERIES_KEYS = frozenset({"snapshot_date", "also_unchanged_on", "snapshots_covered", "unchanged_until"})
 
@@ -43,6 +44,8 @@ def hit_shape(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
     citation["heading_path"] = list(hit.citation.heading_path)
     citation["also_in"] = [_present(place) for place in hit.citation.also_in]
     shape: dict[str, Any] = {"text": hit.text, "citation": citation, "score": hit.score, "similarity": hit.similarity}
+    if hit.lifecycle != CURRENT:
+        shape["lifecycle"] = hit.lifecycle
     if hit.signals:
         shape["signals"] = list(hit.signals)
     if explain and hit.trace:
@@ -99,6 +102,7 @@ def _entry_shape(entry: Entry) -> dict[str, Any]:
         "size": entry.size,
         "passages": entry.rows.count,
         "doc_class": entry.doc_class,
+        "lifecycle": entry.lifecycle,
         "title": entry.title,
         "warnings": list(entry.warnings),
         "recipe": entry.recipe,

@@ -11,7 +11,7 @@ from returns.result import Failure, Success
 
 from rag_mcp.pure import errors
 from rag_mcp.pure.citations import Answer, Citation, Hit
-from rag_mcp.pure.corpus import FileText, Found, Stamp, joined, left_out_by_itself, parse_asked, parse_path
+from rag_mcp.pure.corpus import FileText, Found, Stamp, joined, parse_asked, parse_path
 from rag_mcp.pure.corpus_reply import PROMISED, file_shape, found_shape, refusal
 from rag_mcp.pure.identity import Chunking
 from rag_mcp.pure.profiles import TOOLS, parse_profiles
@@ -87,13 +87,6 @@ def test_joined_passages_hold_what_they_hold_once_in_order_and_on_their_lines(te
     for chunk in found:
         assert chunk.text in whole
         assert chunk.text.split("\n")[0] in lines[chunk.start_line - found[0].start_line]
-
-
-def test_a_text_that_asks_to_be_left_out_does_so_in_its_front_matter_alone() -> None:
-    assert left_out_by_itself("---\nrag: false\n---\ntext")
-    assert not left_out_by_itself("---\nrag: true\n---\ntext")
-    assert not left_out_by_itself("---\ntitle: x\n---\nrag: false\n")
-    assert not left_out_by_itself("rag: false\n")
 
 
 @given(st.lists(st.text(max_size=400), max_size=6), st.integers(600, 2000))

@@ -23,17 +23,17 @@ looks = st.builds(
     st.lists(st.builds(Excluded, paths, whys), max_size=3).map(tuple),
     st.lists(st.builds(Gap, paths, whys), max_size=3).map(tuple),
 )
-entries = st.lists(st.tuples(paths, st.integers(0, 2), st.lists(whys, max_size=2).map(tuple)), max_size=4)
+lifecycles = st.sampled_from(("current", "superseded"))
+entries = st.lists(st.tuples(paths, st.integers(0, 2), st.lists(whys, max_size=2).map(tuple), lifecycles), max_size=4)
 
 
-@given(looks, st.dictionaries(paths, refused))
+@given(looks, st.dictionaries(paths, refused | st.builds(Excluded, paths, whys)))
 def test_all_that_a_look_or_a_reading_could_not_have_is_listed_with_its_reason_and_nothing_else(look, prepared):
     prepared = {**prepared, "read.md": document("read.md", ("text",), RUN)}
     found = unseen(look, prepared)
-    missed = {
-        (u.path, u.lack, u.why)
-        for u in (*look.unreadables, *(u for u in prepared.values() if u is not prepared["read.md"]))
-    }
+    others = [read for read in prepared.values() if read is not prepared["read.md"]]
+    missed = {(u.path, u.lack, u.why) for u in (*look.unreadables, *others) if isinstance(u, Unreadable)}
+    missed |= {(asked.path, Lack.EXCLUDED, asked.why) for asked in others if isinstance(asked, Excluded)}
     missed |= {(gap.path, Lack.UNSEEN, gap.why) for gap in look.gaps}
     missed |= {(left.path, Lack.EXCLUDED, left.why) for left in look.excluded}
     assert {(each.path, each.lack, each.why) for each in found} == missed
@@ -45,8 +45,11 @@ def test_a_file_with_passages_and_no_warning_is_not_listed_and_every_other_is(lo
     known = unseen(look, {})
     found = coverage(known, stored)
     assert set(known) <= set(found)
-    lacking = {path for path, passages, warnings in stored if not passages or warnings}
+    lacking = {path for path, passages, *_ in stored if not passages}
+    lacking |= {path for path, _, warnings, lifecycle in stored if warnings or lifecycle != "current"}
     assert {each.path for each in set(found) - set(known)} == lacking
+    retired = {path for path, _, _, lifecycle in stored if lifecycle == "superseded"}
+    assert {each.path for each in found if each.lack is Lack.RETIRED} == retired
     assert all(each.why == NO_TEXT for each in found if each.lack is Lack.EMPTY)
 
 
@@ -102,5 +105,6 @@ def test_a_brief_counts_what_an_answer_may_miss_names_a_few_paths_and_none_that_
     assert all(len(path) <= LONGEST + 1 for path in short.examples)
     nameable = [each for each in missed if each.lack is not Lack.EXCLUDED or each.why.endswith(NOT_MARKDOWN)]
     assert len(short.examples) == min(NAMED, len(nameable))
+    assert brief(uncovered, retired=True) == brief(each for each in uncovered if each.lack is not Lack.RETIRED)
     only_rules = brief([Uncovered("private/", Lack.EXCLUDED, ".ragignore: private/")])
     assert (only_rules.not_searchable, only_rules.examples) == (1, ())

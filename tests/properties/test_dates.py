@@ -66,7 +66,8 @@ def read(name: str, text: str) -> Document:
 def collapsed_files(files: Mapping[str, str]) -> dict[Place, Place]:
     read_all = {name: read(name, text) for name, text in files.items()}
     return relation(
-        Rule(), {name: [sameness(name, c, doc.doc_class) for c in doc.chunks] for name, doc in read_all.items()}
+        Rule(),
+        {name: [sameness(name, c, doc.doc_class, doc.lifecycle) for c in doc.chunks] for name, doc in read_all.items()},
     )
 
 

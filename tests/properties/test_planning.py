@@ -32,7 +32,7 @@ def kept(plan: Plan) -> set[str]:
 def test_a_settled_world_needs_no_work(world: World) -> None:
     plan = world.plan(Limits())
     assert plan.quiet
-    assert kept(plan) == world.files.keys()
+    assert kept(plan) == world.files.keys() - world.private()
     assert plan.refusal is None
 
 
@@ -41,7 +41,7 @@ def test_every_path_gets_exactly_one_decision(pair: Pair) -> None:
     _, world = pair
     plan, look = world.plan(), world.look()
     known = world.store.entries.keys() | world.store.belief().rows.keys()
-    met = known | {s.path for s in look.sightings} | {u.path for u in look.unreadables}
+    met = known | ({s.path for s in look.sightings} - world.private()) | {u.path for u in look.unreadables}
     assert Counter(file.path for file in plan.files) == Counter(met)
     assert [file.path for file in plan.files] == sorted(met)
 
@@ -145,7 +145,7 @@ def test_a_rename_never_embeds_and_is_no_loss(pair: Pair) -> None:
     plan = world.plan(Limits(allow=0))
     assert not [key for file in plan.files for key in embeds(file)]
     assert plan.refusal is None
-    gone = before.files.keys() - world.files.keys()
+    gone = before.files.keys() - world.files.keys() - before.private()
     assert [f.reason for f in plan.files if f.path in gone] == [Reason.MOVED_AWAY] * len(gone)
 
 
@@ -234,7 +234,7 @@ def test_the_recipe_tells_what_cuts_and_the_labels_tell_what_marks() -> None:
         evolve(RUN, embedder=evolve(MINI, document_prefix="passage: ")),
     ]
     marked = [
-        evolve(RUN, metadata_version=2),
+        evolve(RUN, metadata_version=99),
         evolve(RUN, labelling=evolve(RUN.labelling, mirror_dir="elsewhere/")),
         evolve(RUN, labelling=evolve(RUN.labelling, mirror_basenames=("x.md",))),
     ]

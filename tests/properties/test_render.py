@@ -139,7 +139,7 @@ def test_nothing_in_an_answer_is_obeyed_by_a_terminal(
 
 @given(texts, texts, texts)
 def test_nothing_in_findings_or_counts_is_obeyed_by_a_terminal(a: str, b: str, c: str) -> None:
-    stats = Stats(a, b, c, 1, a, b, 4, 1, 1, 1, 1, 1, 1, 1, {c: 1})
+    stats = Stats(a, b, c, 1, a, b, 4, 1, 1, 1, 1, 1, 1, 1, 1, {c: 1})
     assert obeyed([*finding_lines([Finding(Severity.ERROR, a, b, c)]), *stats_lines(stats)]) == []
 
 

@@ -23,7 +23,7 @@ Days = Sequence[Sequence[str]]
 
 
 def same(text: str) -> Same:
-    return text, text, (), "note"
+    return text, text, (), "note", "current"
 
 
 def path(day: int) -> str:

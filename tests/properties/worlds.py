@@ -45,6 +45,9 @@ def key_of(text: str) -> str:
 Content = tuple[str, ...]
 GARBLED: Content = ("\xff\xfe",)
 """Bytes that a look can hash and that are no text."""
+RETIRED, PRIVATE = "lifecycle: superseded", "rag: false"
+"""Keys of a file; a content may begin with one."""
+MARKS: tuple[Content, ...] = ((), (), (), (RETIRED,), (PRIVATE,))
 
 
 def digest_of_file(content: Content) -> str:
@@ -53,7 +56,9 @@ def digest_of_file(content: Content) -> str:
 
 def document(path: str, content: Content, run: RunIdentity) -> Document:
     """A file cut into chunks of one paragraph, or of `budget` paragraphs where the run says so."""
-    size = run.chunking.budget or 1
+    size, digest = run.chunking.budget or 1, digest_of_file(content)
+    lifecycle = "superseded" if RETIRED in content else "current"
+    content = tuple(part for part in content if part not in (RETIRED, PRIVATE))
     groups = ["\n".join(content[i : i + size]) for i in range(0, len(content), size)]
     chunks = tuple(
         Chunk(
@@ -72,7 +77,7 @@ def document(path: str, content: Content, run: RunIdentity) -> Document:
         for n, text in enumerate(groups)
     )
     handoff = path.startswith(run.labelling.mirror_dir)
-    return Document(path, digest_of_file(content), 1, None, "handoff" if handoff else "note", chunks)
+    return Document(path, digest, 1, None, "handoff" if handoff else "note", chunks, (), lifecycle)
 
 
 @frozen
@@ -180,6 +185,10 @@ class World:
         """What a fresh rebuild would find."""
         return {p: c for p, c in self.files.items() if not self.hidden(p) and not self.left_out(p)}
 
+    def private(self) -> set[str]:
+        """The files that can be seen and ask to be left out."""
+        return {path for path, content in self.visible().items() if PRIVATE in content}
+
     def look(self) -> Listing:
         seen = self.visible()
         return Listing(
@@ -196,6 +205,8 @@ class World:
     def read(self, path: str) -> Prepared:
         if self.files[path] == GARBLED:
             return Unreadable(path, "it is not UTF-8")
+        if PRIVATE in self.files[path]:
+            return Excluded(path, PRIVATE)
         return document(path, self.files[path], self.run)
 
     def prepared(self, settled: Settled) -> Mapping[str, Prepared]:
@@ -259,9 +270,9 @@ def _rewrite(world: World, file: FilePlan) -> None:
             store.rows[file.path] = tuple(
                 StoredRow(
                     c.key,
-                    row_mark(file.path, c, made.doc_class),
+                    row_mark(file.path, c, made.doc_class, made.lifecycle),
                     run.embedder.fingerprint,
-                    sameness(file.path, c, made.doc_class),
+                    sameness(file.path, c, made.doc_class, made.lifecycle),
                 )
                 for c in made.chunks
             )
@@ -273,7 +284,9 @@ def _rewrite(world: World, file: FilePlan) -> None:
             pass
 
 
-contents = st.lists(st.sampled_from(PARAGRAPHS), max_size=4).map(tuple)
+contents = st.builds(
+    lambda mark, said: (*mark, *said), st.sampled_from(MARKS), st.lists(st.sampled_from(PARAGRAPHS), max_size=4)
+)
 series = st.lists(contents, min_size=len(DATED), max_size=len(DATED)).map(
     lambda days: dict(zip(DATED, days, strict=True))
 )
@@ -304,7 +317,7 @@ Damage = Callable[[World, Callable[[Any], Any]], None]
 Choose = Callable[[Any], Any]
 
 
-def _some_path(world: World, choose: Choose) -> str | None:
+def _some_path(world: World, choose: Choose) -> Any:
     known = sorted(world.files.keys() | world.store.entries.keys())
     return choose(st.sampled_from(known)) if known else None
 
@@ -381,6 +394,13 @@ def edit(world: World, choose: Choose) -> None:
         world.files[path] = choose(contents)
 
 
+def remark(world: World, choose: Choose) -> None:
+    """A key comes or goes, and nothing else changes."""
+    if (path := _some_path(world, choose)) in world.files:
+        said = (part for part in world.files[path] if part not in (RETIRED, PRIVATE))
+        world.files[path] = (*choose(st.sampled_from(MARKS)), *said)
+
+
 def delete(world: World, choose: Choose) -> None:
     if path := _some_path(world, choose):
         world.files.pop(path, None)
@@ -425,7 +445,7 @@ def change_cutting(world: World, choose: Choose) -> None:
 
 
 def change_labels(world: World, choose: Choose) -> None:
-    how = choose(st.sampled_from(({"metadata_version": 2}, {"labelling": Labelling("notes/deep/")})))
+    how = choose(st.sampled_from(({"metadata_version": 99}, {"labelling": Labelling("notes/deep/")})))
     world.run = evolve(world.run, **how)
 
 
@@ -437,7 +457,7 @@ def move_corpus(world: World, choose: Choose) -> None:
     world.root = "/elsewhere"
 
 
-EVENTS: tuple[Damage, ...] = (edit, delete, add, rename, blind_file, garble_file, blind_folder, exclude)
+EVENTS: tuple[Damage, ...] = (edit, remark, delete, add, rename, blind_file, garble_file, blind_folder, exclude)
 SETTINGS: tuple[Damage, ...] = (change_embedder, change_cutting, change_labels, change_dedupe, move_corpus)
 ALL: tuple[Damage, ...] = DISTRUST + EVENTS + SETTINGS
 

@@ -31,7 +31,8 @@ def bad_rows(db: sqlite3.Connection, advance: Callable[[int], None]) -> Sequence
     for row in counted(cursor.execute(f"select {lay.ROW_COLUMNS} from rows"), advance):
         chunk = lay.chunk_of(row)
         key = content_key(chunk, own_date(row["path"]))
-        if row["mark"] != row_mark(row["path"], chunk, row["doc_class"]) or chunk.key != key:
+        mark = row_mark(row["path"], chunk, row["doc_class"], row["lifecycle"])
+        if row["mark"] != mark or chunk.key != key:
             bad.add(row["path"])
     return sorted(bad)
 

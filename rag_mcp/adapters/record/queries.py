@@ -98,10 +98,11 @@ class PlanningReads:
             files, passages = counted("*) from files"), counted(f"*) from rows where {repeats.SHOWN}")
             contents, cached = counted("distinct key) from rows"), counted("*) from vectors")
             deduped = counted("*) from repeats")
+            retired = counted(f"*) from rows where not {repeats.IN_USE} and {repeats.SHOWN}")
             sql = f"select doc_class, count(*) from rows where {repeats.SHOWN} group by doc_class"
             classes = dict(self._db.execute(sql).fetchall())
             advance(1)
-        return Statistics(files, passages, contents, cached, deduped, classes)
+        return Statistics(files, passages, contents, cached, deduped, retired, classes)
 
     def unseen(self) -> tuple[Uncovered, ...]:
         """What the last run could not have, or left out."""
@@ -120,10 +121,14 @@ class PlanningReads:
 
     def coverage(self) -> tuple[Uncovered, ...]:
         """Everything that is not wholly searchable, and why."""
-        lacking = "select path, passages, warnings from files where passages = 0 or warnings <> '[]'"
+        lacking = (
+            "select path, passages, warnings, lifecycle from files"
+            " where passages = 0 or warnings <> '[]' or lifecycle <> 'current'"
+        )
         with translated():
             entries = self._db.execute(lacking).fetchall()
-        return coverage(self.unseen(), ((path, count, lay.read_warnings(stored)) for path, count, stored in entries))
+        held = ((path, count, lay.read_warnings(stored), lifecycle) for path, count, stored, lifecycle in entries)
+        return coverage(self.unseen(), held)
 
 
 def embedder_number(db: sqlite3.Connection, embedder: EmbedderIdentity) -> int:

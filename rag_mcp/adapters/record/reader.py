@@ -41,6 +41,10 @@ class SqliteReader:
 class SqliteSnapshot(PlanningReads):
     """One request's view. Implements `effects.record.Snapshot`."""
 
+    def holds_retired(self) -> bool:
+        """Whether any row stands in a superseded document."""
+        return self._db.execute("select 1 from rows where lifecycle <> 'current' limit 1").fetchone() is not None
+
     def passing_rids(self, view: View) -> Sequence[str]:
         """The distinct vectors with a row in view, sorted."""
         where, values = self._in_view(view, repeats=True)  # a repeat has the vector of the row that stands for it
@@ -49,8 +53,10 @@ class SqliteSnapshot(PlanningReads):
 
     def keywords(self, terms: Sequence[str], n: int, view: View, common: int) -> Mapping[str, float]:
         """Up to n rids by the words of their rows in view, best first: BM25, greater is better."""
-        (repeats,) = self._db.execute("select count(*) from repeats").fetchone()
-        telling = [term for term in terms if self._tells(term, common, repeats)]
+        (unseen,) = self._db.execute(
+            "select (select count(*) from repeats) + (select count(*) from rows where lifecycle <> 'current')"
+        ).fetchone()
+        telling = [term for term in terms if self._tells(term, common, unseen)]
         where, values = self._in_view(view)
         sql = (
             "select rid, -bm25(keywords, 1, 1, 1) as score from keywords join rows on rows.id = keywords.rowid"
@@ -61,15 +67,18 @@ class SqliteSnapshot(PlanningReads):
             found.setdefault(rid.hex(), score)
         return found
 
-    def _tells(self, term: str, common: int, repeats: int) -> bool:
-        """True when at most `common` rows that are shown have the term; looked up only where it is not plain."""
+    def _tells(self, term: str, common: int, unseen: int) -> bool:
+        """True when at most `common` rows that are shown unasked have the term; looked up only where it is not plain.
+
+        At most `unseen` rows are not.
+        """
         sql = "select count(*) from (select 1 from keywords where keywords match ? limit ?)"
-        (found,) = self._db.execute(sql, [term, common + repeats + 1]).fetchone()
-        if found <= common or found > common + repeats:
+        (found,) = self._db.execute(sql, [term, common + unseen + 1]).fetchone()
+        if found <= common or found > common + unseen:
             return bool(found <= common)
         sql = (
             "select count(*) from (select 1 from keywords join rows on rows.id = keywords.rowid"
-            f" where keywords match ? and {told.SHOWN} limit ?)"
+            f" where keywords match ? and {told.SHOWN} and {told.IN_USE} limit ?)"
         )
         (shown,) = self._db.execute(sql, [term, common + 1]).fetchone()
         return bool(shown <= common)
@@ -103,8 +112,10 @@ class SqliteSnapshot(PlanningReads):
     def _in_view(self, view: View, *, repeats: bool = False) -> tuple[str, list[str]]:
         """A condition on rows, with its values; `repeats`: also those for which another row stands."""
         where, values = lay.of_class(view.doc_class)
+        if not view.retired:
+            where = f"{where} and {told.IN_USE}"
         if view.as_of is not None:
-            hidden = hidden_on(view.as_of, told.read_snapshots(self._db))
+            hidden = hidden_on(view.as_of, told.read_snapshots(self._db, retired=view.retired))
             return f"{where} and rows.path not in (select value from json_each(?))", [*values, json.dumps([*hidden])]
         return (where if repeats else f"{where} and {told.SHOWN}"), values
 

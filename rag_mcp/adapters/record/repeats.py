@@ -15,6 +15,8 @@ from rag_mcp.adapters.record import rows as lay
 from rag_mcp.pure.manifest import NO_ROWS, Grouped, RowsSeen, Rule
 from rag_mcp.pure.snapshots import Place, Same, View, sameness
 
+IN_USE = "rows.lifecycle = 'current'"
+"""Of a row: its document is not superseded."""
 SHOWN = "not exists (select 1 from repeats r where r.path = rows.path and r.ordinal = rows.ordinal)"
 """Of a row: it is no repeat."""
 
@@ -48,7 +50,9 @@ def read_passages(db: sqlite3.Connection, paths: Iterable[str]) -> dict[str, Seq
     cursor.row_factory = sqlite3.Row
     sql = f"select {lay.ROW_COLUMNS} from rows where path = ? order by ordinal"
     return {
-        path: [sameness(path, lay.chunk_of(row), row["doc_class"]) for row in cursor.execute(sql, [path])]
+        path: [
+            sameness(path, lay.chunk_of(row), row["doc_class"], row["lifecycle"]) for row in cursor.execute(sql, [path])
+        ]
         for path in paths
     }
 
@@ -72,9 +76,10 @@ def write_repeats(
     return int(before)
 
 
-def read_snapshots(db: sqlite3.Connection) -> list[str]:
-    """The files of all series, by path."""
-    return [path for (path,) in db.execute("select path from snapshots order by path")]
+def read_snapshots(db: sqlite3.Connection, *, retired: bool = True) -> list[str]:
+    """The files of all series, by path; without `retired` those that are not superseded."""
+    kept = "" if retired else "where path not in (select path from files where lifecycle <> 'current')"
+    return [path for (path,) in db.execute(f"select path from snapshots {kept} order by path")]
 
 
 def holders(db: sqlite3.Connection, rows: Iterable[Place], view: View) -> dict[Place, tuple[str, ...]]:

@@ -25,7 +25,8 @@ T = TypeVar("T")
 PAGE = 500  # bound parameters of one statement; SQLite allows 32,766
 
 ROW_COLUMNS = (
-    'path, ordinal, mark, key, rid, "start", "end", start_line, end_line, heading_path, crumb, text, doc_class'
+    'path, ordinal, mark, key, rid, "start", "end", start_line, end_line, heading_path, crumb, text,'
+    " doc_class, lifecycle"
 )
 
 
@@ -51,12 +52,12 @@ def marks(count: int) -> str:
     return ",".join("?" * count)
 
 
-def row_values(path: str, chunk: Chunk, doc_class: str) -> tuple[Any, ...]:
+def row_values(path: str, chunk: Chunk, doc_class: str, lifecycle: str) -> tuple[Any, ...]:
     """One row, in the order of ROW_COLUMNS; its vector is named later."""
     return (
         path,
         chunk.ordinal,
-        row_mark(path, chunk, doc_class),
+        row_mark(path, chunk, doc_class, lifecycle),
         bytes.fromhex(chunk.key),
         None,
         chunk.start,
@@ -67,6 +68,7 @@ def row_values(path: str, chunk: Chunk, doc_class: str) -> tuple[Any, ...]:
         chunk.crumb,
         chunk.text,
         doc_class,
+        lifecycle,
     )
 
 
@@ -116,6 +118,7 @@ def cited_row(row: sqlite3.Row, holders: tuple[str, ...] = ()) -> "Row":
         doc_class=row["doc_class"],
         digest=row["digest"] or "",
         holders=holders,
+        lifecycle=row["lifecycle"],
     )
 
 
@@ -132,21 +135,22 @@ def entry_values(entry: Entry) -> tuple[Any, ...]:
         entry.title,
         entry.doc_class,
         json.dumps(entry.warnings),
+        entry.lifecycle,
     )
 
 
 def read_entries(connection: sqlite3.Connection, path: str | None = None) -> dict[str, Entry]:
     """The manifest, or what it says of one path."""
     rows = connection.execute(
-        "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings from files"
+        "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings, lifecycle from files"
         + ("" if path is None else " where path = ?"),
         [] if path is None else [path],
     )
     return {
         path: Entry(
-            path, digest, size, recipe, labels, RowsSeen(count, mark), title, doc_class, read_warnings(warnings)
+            path, digest, size, recipe, labels, RowsSeen(*seen), title, doc_class, read_warnings(warnings), lifecycle
         )
-        for path, digest, size, recipe, labels, count, mark, title, doc_class, warnings in rows
+        for path, digest, size, recipe, labels, *seen, title, doc_class, warnings, lifecycle in rows
     }
 
 

@@ -6,6 +6,7 @@ the very words that were put in, which the rows hold. `repeats`, `snapshots` and
 
     version 1   another tokenizer: a reader takes it as it is, a writer makes `keywords` anew and the run fills it
     version 2   nothing was told of repeats: a reader sees none, a writer makes the tables and the run fills them
+    version 3   no lifecycle: a reader sees current rows, a writer adds the column and the run writes every row again
 """
 
 import sqlite3
@@ -16,10 +17,11 @@ from pathlib import Path
 from rag_mcp.effects.record import RecordDamaged, RecordForeign, RecordUnavailable
 
 APPLICATION_ID = 0x7261674D
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 OLDEST = 1
 WORDS_SINCE = 2
 """The version from which on keywords are filed as they are now."""
+REPEATS_SINCE = 3
 FILE_NAME = "record.sqlite3"
 WAIT_SECONDS = 10.0
 
@@ -44,6 +46,16 @@ create table {place}grouped(
     lines integer not null) strict;
 """
 """`broken` is JSON, as `coverage` is."""
+LIFECYCLE = """
+alter table rows add column lifecycle text not null default 'current';
+alter table files add column lifecycle text not null default 'current';
+"""
+RETIRED = "create index rows_retired on rows(path) where lifecycle <> 'current'"
+CURRENT_VIEWS = """
+create temp view rows as select *, 'current' as lifecycle from main.rows;
+create temp view files as select *, 'current' as lifecycle from main.files;
+"""
+"""What a reader takes for the tables of a record that has no lifecycle yet."""
 CHOICES = """
 create table if not exists choices(one integer primary key check (one = 1), choices text not null) strict
 """
@@ -61,15 +73,16 @@ create table pointer(
 create table files(
     path text primary key, digest text not null, size integer not null, recipe text not null, labels text not null,
     passages integer not null, mark integer not null, title text, doc_class text not null,
-    warnings text not null) strict, without rowid;
+    warnings text not null, lifecycle text not null default 'current') strict, without rowid;
 create table rows(
     id integer primary key, path text not null, ordinal integer not null, mark integer not null, key blob not null,
     rid blob, "start" integer not null, "end" integer not null, start_line integer not null,
     end_line integer not null, heading_path text not null, crumb text not null, text text not null,
-    doc_class text not null) strict;
+    doc_class text not null, lifecycle text not null default 'current') strict;
 create unique index rows_place on rows(path, ordinal, mark);
 create index rows_vector on rows(rid, path);
 create index rows_class on rows(doc_class, rid);
+{RETIRED};
 create table embedders(id integer primary key, fingerprint text not null unique, identity text not null) strict;
 create table contents(
     embedder integer not null, key blob not null, rid blob not null, serial integer not null,
@@ -144,9 +157,10 @@ def _open_reader(path: Path, how: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{how}"
     connection = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        if _check(connection) < SCHEMA_VERSION:
+        if (version := _check(connection)) < SCHEMA_VERSION:
             connection.execute("pragma temp_store = memory")
-            connection.executescript(REPEATS.format(place="temp."))
+            repeats = REPEATS.format(place="temp.") if version < REPEATS_SINCE else ""
+            connection.executescript(f"{repeats} {CURRENT_VIEWS}")
         connection.execute("pragma query_only = on")
     except BaseException:
         connection.close()
@@ -165,8 +179,9 @@ def _renew(connection: sqlite3.Connection, version: int) -> None:
     if version == SCHEMA_VERSION:
         return
     words = f"drop table keywords; {KEYWORDS}" if version < WORDS_SINCE else ""
-    repeats = REPEATS.format(place="")
-    connection.executescript(f"begin immediate; {words} {repeats} pragma user_version = {SCHEMA_VERSION}; commit;")
+    repeats = REPEATS.format(place="") if version < REPEATS_SINCE else ""
+    steps = f"{words} {repeats} {LIFECYCLE} {RETIRED}; pragma user_version = {SCHEMA_VERSION};"
+    connection.executescript(f"begin immediate; {steps} commit;")
 
 
 def _check(connection: sqlite3.Connection) -> int:

@@ -46,7 +46,7 @@ class SqliteRecord(PlanningReads):
             )
 
     def rows_count(self) -> int:
-        """Number of stored rows that are shown."""
+        """Number of stored rows that repeat none."""
         sql = "select (select count(*) from rows) - (select count(*) from repeats)"
         with translated():
             return int(self._db.execute(sql).fetchone()[0])
@@ -83,7 +83,7 @@ class SqliteCommit:
         """Put the document's rows, keywords and entry in place of what is stored under its path."""
         before = self._take_out(document.path)
         for chunk in document.chunks:
-            columns = lay.row_values(document.path, chunk, document.doc_class)
+            columns = lay.row_values(document.path, chunk, document.doc_class, document.lifecycle)
             sql = f"insert into rows({lay.ROW_COLUMNS}) values ({lay.marks(len(columns))})"
             row_id = self._db.execute(sql, columns).lastrowid
             self._put_keywords(int(row_id or 0), document.title, chunk)

@@ -21,6 +21,8 @@ COVERAGE = "tests/properties/test_coverage.py"
 SNAPSHOTS = "tests/properties/test_snapshots.py"
 DATES = "tests/properties/test_dates.py"
 CITING = "tests/properties/test_citing.py"
+MARKINGS = "tests/properties/test_markings.py"
+LIFECYCLE = "tests/test_lifecycle.py"
 DOCTOR = "tests/properties/test_doctor.py"
 
 
@@ -310,8 +312,8 @@ FAULTS = (
     Fault(
         "the digest of what was seen shown in the plan",
         "pure/planning.py",
-        "return FilePlan(path, reason, action, prepared.digest)",
-        "return FilePlan(path, reason, action, sighting.digest)",
+        "_told(reason, prepared, belief), action, prepared.digest)",
+        "_told(reason, prepared, belief), action, sighting.digest)",
         (PLANNING,),
     ),
     Fault(
@@ -520,8 +522,8 @@ FAULTS = (
     Fault(
         "reading: what was left out not in the coverage list",
         "pure/coverage.py",
-        "for each in look.excluded),",
-        "for each in look.excluded[:0]),",
+        "for each in (*look.excluded, *asked)),",
+        "for each in asked),",
         (COVERAGE,),
     ),
     Fault(
@@ -558,6 +560,76 @@ FAULTS = (
         "return next((a - b for a, b in zip_longest(one, other, fillvalue=0) if a != b), 0)",
         "return (str(one) > str(other)) - (str(one) < str(other))",
         (DOCTOR,),
+    ),
+    Fault(
+        "keys: front matter that cannot be read and hides its file shown",
+        "pure/markings.py",
+        "if front.unread and (hiding",
+        "if False and (hiding",
+        (MARKINGS, HISTORY),
+    ),
+    Fault(
+        "keys: a mention looked for in front matter that is closed alone",
+        "pure/frontmatter.py",
+        "return FrontMatter(unread=Unread(meant[1], ",
+        "return FrontMatter() if True else FrontMatter(unread=Unread(meant[1], ",
+        (MARKINGS, HISTORY),
+    ),
+    Fault(
+        "keys: a file that asks to be left out held",
+        "pure/planning.py",
+        "belief, look = settled.belief, without_left_out(look, prepared)",
+        "belief, look = settled.belief, look",
+        (PLANNING, HISTORY),
+    ),
+    Fault(
+        "keys: what is retired shown",
+        "adapters/record/reader.py",
+        "if not view.retired:",
+        "if False:",
+        (LIFECYCLE, HISTORY),
+    ),
+    Fault(
+        "keys: words of what is retired taken out after the list was cut",
+        "adapters/record/reader.py",
+        "        where, values = self._in_view(view)\n        sql = (",
+        "        where, values = self._in_view(View(view.doc_class, view.as_of, True))\n        sql = (",
+        (LIFECYCLE,),
+    ),
+    Fault(
+        "keys: vectors of what is retired taken for some that pass",
+        "adapters/record/reader.py",
+        "where, values = self._in_view(view, repeats=True)",
+        "where, values = self._in_view(View(view.doc_class, view.as_of, True), repeats=True)",
+        (LIFECYCLE,),
+    ),
+    Fault(
+        "keys: a retired row marked as a current one is",
+        "pure/manifest.py",
+        "if lifecycle != CURRENT:",
+        "if False:",
+        (LIFECYCLE, HISTORY),
+    ),
+    Fault(
+        "keys: a retired snapshot that stands for a current one",
+        "pure/snapshots.py",
+        "        doc_class,\n        lifecycle,\n",
+        '        doc_class,\n        "",\n',
+        (LIFECYCLE,),
+    ),
+    Fault(
+        "keys: a retired copy cited before one that holds",
+        "pure/citations.py",
+        "(-scores[row.rid], row.lifecycle, row.source, row.ordinal)",
+        "(-scores[row.rid], row.source, row.ordinal)",
+        (LIFECYCLE,),
+    ),
+    Fault(
+        "keys: an entry that forgets that its file is retired",
+        "pure/manifest.py",
+        "        lifecycle=document.lifecycle,\n",
+        "",
+        (LIFECYCLE,),
     ),
     Fault(
         "doctor: a killed writer passed over",
