@@ -264,6 +264,21 @@ def test_a_file_that_asks_to_be_left_out_since_is_not_shown(home: Path) -> None:
         Asked(server).refused("get_file", "not_indexed", path="boats.md")
 
 
+def test_a_retired_document_takes_no_place_in_a_search_and_stays_readable(home: Path) -> None:
+    retired = "---\nlifecycle: superseded\n---\n\n# Boats\n\nWhich valve leaks? Valve 3 leaks, valve 3.\n"
+    (home / "notes" / "boats.md").write_text(retired)
+    ingest(home / "notes", home / "store")
+    with serving(home, **settings(home)) as server:
+        asked = Asked(server)
+        paths = {hit["path"] for hit in asked("search_corpus", query="which valve leaks", k=20)["results"]}
+        assert paths == {"ops/deep/pumps.md"}
+        reply = asked("get_file", path="boats.md")
+        assert (reply["lifecycle"], reply["text"]) == ("superseded", retired)
+        (home / "notes" / "boats.md").unlink()
+        reply = asked("get_file", path="boats.md")
+        assert (reply["lifecycle"], reply["origin"]) == ("superseded", "index")
+
+
 ELSEWHERE = (
     "left.md", "plain.txt", ".ragignore", "empty.md", "ops", "ops/", "ops/deep", "nothing.md", "ops/nothing.md",
     "../outside/ops/deep/pumps.md", "ops/../../outside/ops/deep/pumps.md", "./boats.md", "ops/../boats.md",

@@ -17,7 +17,7 @@ from rag_mcp.pure.wire import answer_shape
 QUESTIONS = (
     "who gets paged in a most severe incident?",
     "how do I replace a signing key without logging everybody out?",
-    "how many minutes of bookings can a restore lose?",
+    "how many minutes of bookings can be lost?",
 )
 EDITED = "runbooks/backups.md"
 EDIT = ("about forty minutes", "about twenty-five minutes")

@@ -17,7 +17,6 @@ from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.values import Chunk
 
 
-
 @frozen
 class Stamp:
     """By what an index answers: the revision of its corpus, None where it was not noted, and its model."""

@@ -14,7 +14,7 @@ EXPECTED = (
     ("who is called when nobody can book a berth?", "oncall.md"),
     ("how do I replace a signing key without logging everybody out?", "runbooks/operations.md"),
     ("what must be done when a key has leaked?", "runbooks/operations.md"),
-    ("how many minutes of bookings can a restore lose?", "runbooks/backups.md"),
+    ("how many minutes of bookings can be lost?", "runbooks/backups.md"),
     ("who tries the restore each quarter?", "runbooks/backups.md"),
     ("the tide office sends no new water levels", "runbooks/operations.md"),
     ("what does demurrage mean?", "runbooks/operations.md"),
