@@ -21,7 +21,7 @@ from returns.result import Failure, Success
 from rag_mcp.adapters import environment, lock, registrations, wiring
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import FILE_NAME
-from rag_mcp.adapters.settings import Settings, is_folder, origins, resolve
+from rag_mcp.adapters.settings import ALIASES, Settings, is_folder, lies_inside, named, origins, resolve
 from rag_mcp.adapters.stores import generations, private_copies
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
@@ -69,7 +69,7 @@ def examine(
     given = [name for name, value in (("corpus", corpus), ("store", store)) if value]
     given += [name for name, value in (("collection", collection), ("embedder", embedder)) if value]
     health = _surroundings(world)
-    if not given and not any(world.get(name) for name in ("RAG_MCP_CORPUS_ROOT", "RAG_MCP_DB_PATH")):
+    if not given and not any(named(world, name) for name in ALIASES):
         return _examination(evolve(health, rooms=environment.rooms(None)))
     match resolve(world, corpus=corpus, store=store, collection=collection, embedder=embedder):
         case Success(settings):
@@ -171,7 +171,7 @@ def _outside(
 ) -> Store:
     folder = settings.folder
     busy = lock.is_held(folder)
-    inside = root is not None and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))
+    inside = root is not None and lies_inside(folder, root)
     return Store(
         folder=str(folder),
         state=state,

@@ -38,9 +38,11 @@ if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds no
     from rag_mcp.pure.changes import Version
     from rag_mcp.pure.citations import Answer
     from rag_mcp.pure.citing import Cited
+    from rag_mcp.pure.corpus import FileText, Found
     from rag_mcp.pure.coverage import Uncovered
     from rag_mcp.pure.identity import Chunking, Setup
     from rag_mcp.pure.manifest import Manifest
+    from rag_mcp.pure.query import Query
     from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.statistics import Stats
     from rag_mcp.pure.watching import Looked, Timing
@@ -200,6 +202,23 @@ class Index(Session):
         query = value(parse_query(text, k, doc_class, mode, as_of, retired))
         with self._snapshot() as snapshot:
             return value(search(self._at_desk(snapshot), snapshot, query))
+
+    def find(self, query: "Query") -> "Found":
+        """The answer to a question in bounds, with titles and the stamp of the index. Raises Refused, as `search`."""
+        from rag_mcp.effects.files import found
+
+        with self._snapshot() as snapshot:
+            return value(found(self._at_desk(snapshot), snapshot, query))
+
+    def file(self, path: str) -> "FileText":
+        """The document at a path that the index knows, from disk or, where it is not there, from the index.
+
+        Raises Refused (SourceUnavailable, PathChanged, StoreMissing, EmptyStore, StoreUnreachable).
+        """
+        from rag_mcp.effects.files import get_file
+
+        with self._snapshot() as snapshot:
+            return value(get_file(self._at_desk(snapshot).corpus, snapshot, path, str(self.store)))
 
     def changes(self, source: str, chunk_index: int, *, as_of: str | None = None) -> "tuple[Version, ...]":
         """How the block of a cited passage changed over its dated series, oldest version first; () in none.

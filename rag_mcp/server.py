@@ -6,14 +6,14 @@ It starts whatever the settings and the store are, and tells each call what is a
 import os
 from typing import NoReturn
 
-from rag_mcp.adapters.serving import server_settings, stdio
+from rag_mcp.adapters.serving import profiles, server_settings, stdio
 
 __all__ = ["main"]
 
 
 def main() -> NoReturn:
     """Serve standard input and output by the RAG_MCP_* variables."""
-    stdio(server_settings(os.environ, {}))
+    stdio(server_settings(os.environ, {}), profiles(os.environ, {}))
 
 
 if __name__ == "__main__":

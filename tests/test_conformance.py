@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "conformance.md"
 PROMISED: Mapping[str, tuple[int, ...]] = {
     "R": tuple(range(1, 119)),
+    "L": tuple(range(1, 65)),
     "B": (
         1, 3, 4, 5, 6, 8, 9, 11, 13, 14, 16, 18, 19, 20, 21, 24, 26, 27, 29, 30, 31, 33, 34, 35, 36, 39, 40, 41, 42, 43,
     ),

@@ -122,6 +122,11 @@ def stats() -> None:
 
 @cli.command(short_help="Be the MCP server.")
 @click.option("--corpus", metavar="ROOT", help="The folder whose files may be shown. [env RAG_MCP_CORPUS_ROOT]")
+@click.option(
+    "--tools",
+    metavar="PROFILES",
+    help="knowledge, corpus, or both with a comma. [default: knowledge; env RAG_MCP_TOOLS]",
+)
 @click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="With http: where to listen.", show_default=True)
 @click.option("--port", default=8765, type=click.IntRange(1, 65535), help="With http.", show_default=True)
@@ -133,6 +138,7 @@ def stats() -> None:
 def serve(context: click.Context, /, **given: Any) -> None:
     """Serve search_knowledge to an MCP client: over standard input and output, or over HTTP on this machine.
 
+    The profile corpus shows search_corpus and get_file, which reads a whole document.
     Reads only: neither corpus nor store is changed by a byte. Another address than this machine's own needs a
     token in RAG_MCP_HTTP_TOKEN (sent by clients as a bearer token) and --allow-host.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rag_mcp.adapters.settings import for_asking
+from rag_mcp.adapters.settings import for_asking, named
 from rag_mcp.adapters.terminal import progress_for
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.index import ALL, Index
@@ -99,7 +99,7 @@ def warn(index: Index) -> None:
 
 def ingest(options: Options) -> int:
     """Plan, and apply unless only the plan was asked for."""
-    corpus = options["corpus"] or os.environ.get("RAG_MCP_CORPUS_ROOT")
+    corpus = options["corpus"] or named(os.environ, "RAG_MCP_CORPUS_ROOT")
     if not corpus:
         raise click.UsageError("name the corpus: rag-mcp ingest CORPUS, or set RAG_MCP_CORPUS_ROOT")
     allow = allowance(options["allow_prune"])

@@ -13,10 +13,11 @@ from pathlib import Path
 from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.corpus_walk import Walk, relative
+from rag_mcp.adapters.indexed_files import take
 from rag_mcp.adapters.regular_files import FOLDER, clause, contents
 from rag_mcp.pure.ignore import Rules
 from rag_mcp.pure.paths import inside
-from rag_mcp.pure.values import Gap, Listing, Unreadable
+from rag_mcp.pure.values import Gap, Listing, NotTaken, Taken, Unreadable
 
 LARGEST = 64 * 1024 * 1024
 """Bytes. A note is text for people; beyond this it is something else under a note's name."""
@@ -86,6 +87,10 @@ class CorpusFolder:
             return Failure(Unreadable(path, clause(error)))
         finally:
             os.close(folder)
+
+    def take(self, path: str) -> Result[Taken, NotTaken]:
+        """One file as `read`, but by a path without a link from the top of the file system on."""
+        return take(self._root, path, self._largest)
 
     def escapes(self, path: str) -> bool:
         """True when the path is not inside the root: by its form, or through a link on the way."""

@@ -15,12 +15,19 @@ from rag_mcp.pure.citations import Answer
 from rag_mcp.pure.wire import answer_shape
 
 QUESTIONS = (
+    "who gets paged in a most severe incident?",
     "how do I replace a signing key without logging everybody out?",
-    "how many minutes of bookings can a restore lose?",
-    "why are bookings and berths in the same database?",
+    "how many minutes of bookings can be lost?",
 )
 EDITED = "runbooks/backups.md"
 EDIT = ("about forty minutes", "about twenty-five minutes")
+
+
+def sample() -> Path:
+    """The sample corpus: in the installed package, or beside it where it runs from its sources."""
+    package = Path(__file__).parents[1]
+    installed = package / "sample"
+    return installed if installed.is_dir() else package.parent / "sample-corpus"
 
 
 def run(options: Mapping[str, Any]) -> int:
@@ -29,7 +36,7 @@ def run(options: Mapping[str, Any]) -> int:
     say = (lambda _: None) if silent else click.echo
     with tempfile.TemporaryDirectory(prefix="rag-mcp-demo-") as folder:
         notes = Path(folder) / "notes"
-        shutil.copytree(Path(__file__).parent.parent / "sample", notes)
+        shutil.copytree(sample(), notes)
         hidden = silent or bool(options.get("quiet"))
         store, embedder = Path(folder) / "store", options.get("embedder")
         with Index.open(

@@ -12,6 +12,7 @@ from returns.result import Failure
 from rag_mcp import golden
 from rag_mcp.adapters import golden_files
 from rag_mcp.adapters.commands import Options, echo, opened, print_json
+from rag_mcp.adapters.settings import ALIASES, named
 from rag_mcp.adapters.terminal import progress_for
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure import golden_render as render
@@ -28,7 +29,7 @@ def init(options: Options) -> int:
     cases: tuple[Case, ...] = ()
     if path.suffix.lower() == ".jsonl":
         raise click.UsageError("the template has comments, so it is TOML; name a file that ends in .toml")
-    if options["corpus"] or options.get("db") or os.environ.keys() & {"RAG_MCP_CORPUS_ROOT", "RAG_MCP_DB_PATH"}:
+    if options["corpus"] or options.get("db") or any(named(os.environ, each) for each in ALIASES):
         with opened(options, corpus=options["corpus"]) as index:
             cases = golden.propose(index, options["propose"])
     golden_files.create(path, "\n".join(render.template_lines(path.name, cases)) + "\n")

@@ -3,16 +3,20 @@
 look at the corpus's folder -> lock -> record (a damaged one is set aside, once) -> plan -> apply
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from attrs import evolve
 
 from rag_mcp.adapters import wiring
 from rag_mcp.adapters.exchange import mend_missing
 from rag_mcp.adapters.lock import held
 from rag_mcp.adapters.record.schema import set_aside
+from rag_mcp.adapters.revisions import revision
 from rag_mcp.adapters.session import Session
-from rag_mcp.adapters.settings import is_folder
+from rag_mcp.adapters.settings import is_folder, lies_inside
 from rag_mcp.effects.boundary import Refused, store_faults, value
 from rag_mcp.effects.embed import embedded_query
 from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
@@ -20,7 +24,9 @@ from rag_mcp.effects.ports import EmbedderFault, Unsure
 from rag_mcp.effects.record import Known, RecordDamaged
 from rag_mcp.pure import errors
 from rag_mcp.pure.identity import Choices
+from rag_mcp.pure.paths import ill_placed
 from rag_mcp.pure.plans import Plan
+from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.summary import Report
 
 Announce = Callable[[], None]
@@ -39,6 +45,19 @@ def planned(session: Session, order: Order) -> Plan:
 
 def ingested(session: Session, order: Order, *, clean: bool = False, saved: Plan | None = None) -> Report:
     """Plan and apply; with `saved` only if that is the plan. `clean` removes the store first. Raises Refused."""
+    report = _ingested(session, order, clean=clean, saved=saved)
+    warnings = _placing(session)
+    return evolve(report, warnings=(*warnings, *report.warnings)) if warnings else report
+
+
+def _placing(session: Session) -> tuple[str, ...]:
+    """What to say of where the store lies."""
+    folder, corpus = os.path.realpath(session.store), session.parts.corpus
+    inside = corpus is not None and lies_inside(session.store, Path(corpus.root))
+    return tuple(f"the store {session.store}: {what}" for what, _ in ill_placed(folder, inside_corpus=inside))
+
+
+def _ingested(session: Session, order: Order, *, clean: bool, saved: Plan | None) -> Report:
     parts = session.parts
     lock = parts.lock()
     with store_faults(str(session.store)), held(lock):
@@ -81,7 +100,9 @@ def _write(session: Session, order: Order, announce: Announce, saved: Plan | Non
     record = session.parts.writer()
     try:
         session.follow(record.pointer())
-        drafted = _draft(session.parts, record, order, announce, own)
+        corpus = session.parts.corpus
+        at = revision(corpus.root) if corpus else Revision()  # before the look: an edit that follows is in the next run
+        drafted = evolve(_draft(session.parts, record, order, announce, own), revision=at)
         if saved is not None:
             value(same_world(saved, drafted.plan))
         if not drafted.plan.quiet:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_mcp.adapters import clients
-from rag_mcp.adapters.settings import is_folder, resolve
+from rag_mcp.adapters.settings import ALIASES, is_folder, named, resolve
 from rag_mcp.pure.health import ClientFile, Registered
 from rag_mcp.pure.registration import CLIENTS, Client
 
@@ -55,7 +55,7 @@ def _registered(name: str, entry: Mapping[str, Any]) -> Registered | None:
     if not isinstance(command, str) or not _is_ours(command, arguments, env):
         return None
     env |= dict(_from_arguments(arguments))
-    corpus, store = env.get("RAG_MCP_CORPUS_ROOT"), env.get("RAG_MCP_DB_PATH")
+    corpus, store = named(env, "RAG_MCP_CORPUS_ROOT"), named(env, "RAG_MCP_DB_PATH")
     return Registered(
         name=name,
         command=command,
@@ -68,8 +68,12 @@ def _registered(name: str, entry: Mapping[str, Any]) -> Registered | None:
 
 
 def _is_ours(command: str, arguments: Sequence[str], env: Mapping[str, str]) -> bool:
-    named = Path(command).name.startswith("rag-mcp") or any(key.startswith("RAG_MCP_") for key in env)
-    return named or any(word in MODULES or Path(word).name in ("run_server.py", "rag-mcp") for word in arguments)
+    told = any(key.startswith("RAG_MCP_") or key in ALIASES.values() for key in env)
+    return (
+        told
+        or Path(command).name.startswith("rag-mcp")
+        or any(word in MODULES or Path(word).name in ("run_server.py", "rag-mcp") for word in arguments)
+    )
 
 
 def _from_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:

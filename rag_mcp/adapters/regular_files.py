@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from attrs import frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.pure.values import Lack
+from rag_mcp.pure.values import Lack, Taken
 
 FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 """Flags that open a folder, and nothing else, for listing and for opening what is in it."""
@@ -31,19 +31,25 @@ _CLAUSES = {
 
 @frozen
 class NotHad:
-    """Why the bytes of a file could not be had, as a clause, and what it lacks thereby."""
+    """Why the bytes of a file could not be had, as a clause; what it lacks thereby; the system's error, 0 for none."""
 
     why: str
     lack: Lack = Lack.UNREADABLE
+    code: int = 0
 
 
 def contents(folder: int, name: str, largest: int) -> Result[bytes, NotHad]:
     """The bytes of a regular file in an open folder, at most `largest` of them, or why not."""
+    return held(folder, name, largest).map(lambda taken: taken.data)
+
+
+def held(folder: int, name: str, largest: int) -> Result[Taken, NotHad]:
+    """The same, with the number of names by which the file is known."""
     for _ in range(2):
         try:
             file = os.open(name, _FILE, dir_fd=folder)
         except (OSError, ValueError) as error:
-            return Failure(NotHad(clause(error)))
+            return Failure(_not_had(error))
         try:
             before = os.fstat(file)
             if not stat.S_ISREG(before.st_mode):
@@ -54,12 +60,16 @@ def contents(folder: int, name: str, largest: int) -> Result[bytes, NotHad]:
             data = _bytes(file, before.st_size)
             after = os.fstat(file)
         except OSError as error:
-            return Failure(NotHad(clause(error)))
+            return Failure(_not_had(error))
         finally:
             os.close(file)
         if before.st_size == len(data) == after.st_size and before.st_mtime_ns == after.st_mtime_ns:
-            return Success(data)
+            return Success(Taken(data, after.st_nlink))
     return Failure(NotHad("changed while it was being read"))
+
+
+def _not_had(error: OSError | ValueError) -> NotHad:
+    return NotHad(clause(error), code=(error.errno or 0) if isinstance(error, OSError) else 0)
 
 
 def _bytes(file: int, size: int) -> bytes:

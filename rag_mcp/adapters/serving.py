@@ -5,14 +5,15 @@ Whoever starts it by name is told at once what is missing; `run_server.py` start
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import click
 from returns.result import Failure, Result
 
-from rag_mcp.adapters.settings import Settings, for_asking, is_folder, resolve
+from rag_mcp.adapters.settings import Settings, for_asking, is_folder, named, resolve
 from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.profiles import DEFAULT, parse_profiles
 
 HINT = (
     "rag-mcp: this is the server; it waits for an MCP client on standard input (Ctrl-C ends it)."
@@ -22,7 +23,7 @@ HINT = (
 
 def server_settings(environ: Mapping[str, str], options: Mapping[str, Any]) -> Result[Settings, ConfigError]:
     """The settings of a server: the corpus, which bounds what may be shown, must be named."""
-    corpus = options.get("corpus") or environ.get("RAG_MCP_CORPUS_ROOT")
+    corpus = options.get("corpus") or named(environ, "RAG_MCP_CORPUS_ROOT")
     if not corpus:
         return Failure(
             ConfigError(
@@ -39,31 +40,41 @@ def server_settings(environ: Mapping[str, str], options: Mapping[str, Any]) -> R
     )
 
 
+def profiles(environ: Mapping[str, str], options: Mapping[str, Any]) -> Result[tuple[str, ...], ConfigError]:
+    """Which tools the server shows."""
+    return parse_profiles(options.get("tools") or environ.get("RAG_MCP_TOOLS"))
+
+
 def run(options: Mapping[str, Any]) -> NoReturn:
     """Serve by name; exit code 1 where a setting is missing or means nothing."""
     settings = server_settings(os.environ, options)
     if isinstance(settings, Failure):
         _refuse(settings.failure())
+    shown = profiles(os.environ, options)
+    if isinstance(shown, Failure):
+        _refuse(shown.failure())
     corpus = settings.unwrap().corpus
     if corpus is not None and not is_folder(corpus):
         click.echo(f"rag-mcp: the corpus {corpus} cannot be seen; every search will say so until it can", err=True)
     if options.get("transport") == "http":
-        _http(settings, options)
+        _http(settings, options, shown.unwrap())
     if sys.stdin.isatty():
         click.echo(HINT, err=True)
-    stdio(settings)
+    stdio(settings, shown)
 
 
-def stdio(settings: Result[Settings, ConfigError]) -> NoReturn:
+def stdio(settings: Result[Settings, ConfigError], shown: Result[tuple[str, ...], ConfigError]) -> NoReturn:
     """Serve standard input and output, whatever the settings are."""
+    if isinstance(shown, Failure):
+        settings = Failure(shown.failure())
     _prepare()
     from rag_mcp.adapters.server.engine import Engine
     from rag_mcp.adapters.server.stdio import serve
 
-    serve(Engine(settings))
+    serve(Engine(settings), shown.value_or(DEFAULT))
 
 
-def _http(settings: Result[Settings, ConfigError], options: Mapping[str, Any]) -> NoReturn:
+def _http(settings: Result[Settings, ConfigError], options: Mapping[str, Any], shown: Sequence[str]) -> NoReturn:
     _prepare()
     from rag_mcp.adapters.server import http
     from rag_mcp.adapters.server.engine import Engine
@@ -72,7 +83,8 @@ def _http(settings: Result[Settings, ConfigError], options: Mapping[str, Any]) -
     if isinstance(where, Failure):
         _refuse(where.failure())
     place = where.unwrap()
-    http.serve(Engine(settings), place, lambda: click.echo(f"rag-mcp: serving {place.url} (Ctrl-C ends it)", err=True))
+    told = f"rag-mcp: serving {place.url} (Ctrl-C ends it)"
+    http.serve(Engine(settings), place, lambda: click.echo(told, err=True), shown)
 
 
 def _prepare() -> None:

@@ -4,11 +4,14 @@ RAG_MCP_CORPUS_ROOT   the corpus folder          RAG_MCP_EMBEDDER    default, bg
 RAG_MCP_DB_PATH       the store folder           RAG_MCP_MODEL_DIR   a folder with model.onnx and tokenizer.json
 RAG_MCP_COLLECTION    a name, default "knowledge"      RAG_MCP_ENGINE    onnxruntime or openvino
 
+RAG_CORPUS_DIR, RAG_STORE_DIR   the same as the first two, where those are not set
+
 What an embedder that is a service reads besides is in `rag_mcp.pure.services`; it may be secret, and is never shown.
 """
 
 import hashlib
 import importlib.util
+import os
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -24,9 +27,14 @@ DEFAULT_COLLECTION = "knowledge"
 EMBEDDERS = ("default", "minilm-l6-v2", "bge", "bge-large-en-v1.5", "hash")
 VARIABLES = {
     "RAG_MCP_CORPUS_ROOT", "RAG_MCP_DB_PATH", "RAG_MCP_COLLECTION", "RAG_MCP_EMBEDDER", "RAG_MCP_MODEL_DIR",
-    "RAG_MCP_ENGINE", "RAG_MCP_HTTP_TOKEN", *(name for name in services.VARIABLES if name.startswith("RAG_MCP_")),
+    "RAG_MCP_ENGINE", "RAG_MCP_HTTP_TOKEN", "RAG_MCP_TOOLS",
+    *(name for name in services.VARIABLES if name.startswith("RAG_MCP_")),
 }  # fmt: skip
-"""All that are read anywhere in the package."""
+"""All of ours that are read anywhere in the package."""
+ALIASES = {"RAG_MCP_CORPUS_ROOT": "RAG_CORPUS_DIR", "RAG_MCP_DB_PATH": "RAG_STORE_DIR"}
+"""Other names, which count where ours is not set."""
+PROGRAM = Path(__file__).resolve().parents[2]
+"""The folder that the package lies in."""
 ENGINES = ("onnxruntime", "openvino")
 ASKING = "onnxruntime"
 """The engine where only questions are embedded and none was named: it is ready in a third of the time."""
@@ -63,8 +71,8 @@ def resolve(
     engine: str | None = None,
 ) -> Result[Settings, ConfigError]:
     """The settings, or which of them is missing or means nothing."""
-    root = corpus or environ.get("RAG_MCP_CORPUS_ROOT") or None
-    folder = store or environ.get("RAG_MCP_DB_PATH") or None
+    root = corpus or named(environ, "RAG_MCP_CORPUS_ROOT")
+    folder = store or named(environ, "RAG_MCP_DB_PATH")
     name = collection or environ.get("RAG_MCP_COLLECTION") or DEFAULT_COLLECTION
     if not COLLECTION_NAME.fullmatch(name):
         return Failure(
@@ -101,6 +109,17 @@ def resolve(
     )
 
 
+def named(environ: Mapping[str, str], variable: str) -> str | None:
+    """A folder as a variable names it, or the other name of the variable; None where neither does.
+
+    A client starts a server in a folder of its own choice: by the other name, what is relative is so to the program.
+    """
+    if given := environ.get(variable):
+        return given
+    other = environ.get(ALIASES[variable])
+    return str(PROGRAM / Path(other).expanduser()) if other else None
+
+
 def for_asking(engine: str | None, environ: Mapping[str, str]) -> str:
     """The engine of what only asks questions: the one that was named, else the one that starts quickest."""
     return engine or environ.get("RAG_MCP_ENGINE") or ASKING
@@ -123,7 +142,8 @@ def origins(environ: Mapping[str, str], settings: Settings, given: Collection[st
 
 
 def _origin(name: str, variable: str, default: str, environ: Mapping[str, str], given: Collection[str]) -> str:
-    return "given" if name in given else variable if environ.get(variable) else default
+    names = (variable, ALIASES.get(variable, variable))
+    return "given" if name in given else next((each for each in names if environ.get(each)), default)
 
 
 def _no_engine(name: str) -> ConfigError | None:
@@ -152,6 +172,11 @@ def is_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:
         return False
+
+
+def lies_inside(folder: Path, root: Path) -> bool:
+    """True when a folder lies in another, or is it, by their real paths."""
+    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))
 
 
 def default_store(corpus: Path) -> Path:

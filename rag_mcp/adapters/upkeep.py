@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 
 from rag_mcp.adapters.commands import Options, allowance, opened, print_json
+from rag_mcp.adapters.settings import named
 from rag_mcp.pure import summary
 from rag_mcp.pure.paths import printable
 
@@ -17,7 +18,7 @@ T = TypeVar("T")
 
 def corpus_of(options: Options, verb: str) -> str:
     """The corpus that was named."""
-    corpus = options["corpus"] or os.environ.get("RAG_MCP_CORPUS_ROOT")
+    corpus = options["corpus"] or named(os.environ, "RAG_MCP_CORPUS_ROOT")
     if not corpus:
         raise click.UsageError(f"name the corpus: rag-mcp {verb} CORPUS, or set RAG_MCP_CORPUS_ROOT")
     return str(corpus)

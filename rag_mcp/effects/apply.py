@@ -24,6 +24,7 @@ from rag_mcp.pure.manifest import entry_of
 from rag_mcp.pure.planning import segments
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reembed, Write, embeds
 from rag_mcp.pure.regrouping import rule_of, shown_changes
+from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.summary import Work
 from rag_mcp.pure.values import Chunk, Document
 
@@ -54,8 +55,9 @@ def apply_plan(
     run: RunIdentity,
     documents: Mapping[str, Document],
     unseen: Sequence[Uncovered] = (),
+    revision: Revision = Revision(),
 ) -> Result[Work, EmbedderFailed | IndexFailed]:
-    """Carry the plan out; the last commit notes down what was `unseen`.
+    """Carry the plan out; the last commit notes down what was `unseen`, each what the corpus is at (`revision`).
 
     On failure every finished segment stands and the unfinished one left nothing.
     """
@@ -72,7 +74,7 @@ def apply_plan(
             case Success(embedded):
                 work = evolve(work, texts_embedded=work.texts_embedded + embedded)
         learned = unseen if part == len(parts) else None
-        match _commit(hands, current, run, segment, documents, learned):
+        match _commit(hands, current, run, segment, documents, learned, revision):
             case Failure(why):
                 return Failure(IndexFailed(hands.store, why))
             case Success((changes, repeats)):
@@ -147,6 +149,7 @@ def _commit(
     segment: Sequence[FilePlan],
     documents: Mapping[str, Document],
     unseen: Sequence[Uncovered] | None,
+    revision: Revision,
 ) -> Result[tuple[list[Changed], int], str]:
     """What changed in each file, and how many more rows repeat another."""
     pointer = hands.record.pointer()
@@ -155,6 +158,7 @@ def _commit(
         with hands.record.commit() as tx:
             before = tx.rids()
             tx.choose(run.choices)  # with the first rows that rest on it: a run after a kill goes on the same way
+            tx.stamp(revision)
             if plan.refill_keywords:  # first: what is taken out below must be there to be taken out
                 tx.refill_keywords()
             changes = [change for file in segment if (change := _rewrite(tx, file, run, documents))]

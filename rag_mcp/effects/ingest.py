@@ -28,6 +28,7 @@ from rag_mcp.pure.planning import Cached, Settled, plan_ingest, plan_reads, plan
 from rag_mcp.pure.plans import Plan
 from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.regrouping import inquiry, regrouped
+from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.summary import Report, Work, report
 from rag_mcp.pure.values import Document, Prepared
 
@@ -47,12 +48,13 @@ class Eyes:
 
 @frozen
 class Draft:
-    """A plan, the documents it was made from, and what could not be had of the corpus."""
+    """A plan, the documents it was made from, what could not be had of the corpus, and what that was at."""
 
     plan: Plan
     run: RunIdentity
     documents: Mapping[str, Document]
     unseen: tuple[Uncovered, ...] = ()
+    revision: Revision = Revision()
 
 
 @frozen
@@ -118,20 +120,22 @@ def _cached(eyes: Eyes, settled: Settled, run: RunIdentity, prepared: Mapping[st
 
 
 def carry_out(hands: Hands, drafted: Draft) -> Result[Report, IngestFailure]:
-    """Apply a draft, unless it is refused; a quiet plan writes nothing but what is newly out of reach."""
-    plan = drafted.plan
+    """Apply a draft, unless it is refused; a quiet plan writes nothing but what is new besides the files."""
+    plan, revision = drafted.plan, drafted.revision
     if plan.refusal:
         return Failure(plan.refusal)
     if plan.quiet:
-        if (hands.record.unseen(), hands.record.choices()) != (drafted.unseen, drafted.run.choices):
+        kept = hands.record.unseen(), hands.record.choices(), hands.record.revision()
+        if kept != (drafted.unseen, drafted.run.choices, revision):
             with hands.record.commit() as tx:
                 tx.cover(drafted.unseen)
                 tx.choose(drafted.run.choices)
+                tx.stamp(revision)
         sweep(hands)
-        return Success(report(plan, counted(hands.record, Work())))
-    match apply_plan(hands, plan, drafted.run, drafted.documents, drafted.unseen):
+        return Success(report(plan, counted(hands.record, Work()), revision))
+    match apply_plan(hands, plan, drafted.run, drafted.documents, drafted.unseen, revision):
         case Success(work):
-            return Success(report(plan, work))
+            return Success(report(plan, work, revision))
         case Failure(failed):
             return Failure(failed)
         case _ as never:

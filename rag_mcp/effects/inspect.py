@@ -32,6 +32,7 @@ def stats(snapshot: Snapshot, store: str, collection: str, size: int, progress: 
         cached_vectors=counted.cached,
         classes=counted.classes,
         bytes_on_disk=size,
+        revision=snapshot.revision(),
     )
 
 

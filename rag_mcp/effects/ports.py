@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from returns.result import Result
 
 from rag_mcp.pure.identity import EmbedderIdentity
-from rag_mcp.pure.values import Listing, Unreadable
+from rag_mcp.pure.values import Listing, NotTaken, Taken, Unreadable
 
 Checkpoint = Callable[[str], None]
 """Called with the name of the effect that is about to be, or was just, done. Tests pull the plug here."""
@@ -55,6 +55,9 @@ class Corpus(Protocol):
 
     def read(self, path: str) -> Result[bytes, Unreadable]:
         """The bytes of one file, by the rules of `look`: a regular file below the root, links refused."""
+
+    def take(self, path: str) -> Result[Taken, NotTaken]:
+        """One file as `read`, at the place where its path led when it was indexed: no link from the very top on."""
 
     def escapes(self, path: str) -> bool:
         """True when the path is not inside the root: by its form, or through a link on the way."""

@@ -10,6 +10,7 @@ from rag_mcp.effects.ports import ignored
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import Choices, EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, Entry, Grouped, RowsSeen
+from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.snapshots import Place, Same, View
 from rag_mcp.pure.values import Chunk, Document
 
@@ -126,6 +127,9 @@ class Commit(Protocol):
     def choose(self, choices: Choices) -> None:
         """Keep what was chosen for the store, for the runs after this one."""
 
+    def stamp(self, revision: Revision) -> None:
+        """Keep what the corpus is at, with the rows that were made of it."""
+
     def distrust(self, paths: Iterable[str], rids: Iterable[str]) -> None:
         """Let the next ingest do these files, and these vectors, again; nothing that answers is removed."""
 
@@ -168,6 +172,9 @@ class Known(Protocol):
 
     def choices(self) -> Choices:
         """What was chosen for the store; the defaults where nothing was."""
+
+    def revision(self) -> Revision | None:
+        """What the corpus was at when the last run looked at it; None where that was not noted."""
 
     def coverage(self) -> tuple[Uncovered, ...]:
         """Everything that is not wholly searchable, and why."""
@@ -219,6 +226,9 @@ class Snapshot(Known, Protocol):
 
     def series(self, path: str) -> Sequence[tuple[str, Sequence[Chunk]]]:
         """The files of the path's series in its order, each with its passages; none where it is in none."""
+
+    def document(self, path: str) -> tuple[Entry, Sequence[Chunk]] | None:
+        """What the index holds of one path: its entry, and its passages in order; None for a path it does not know."""
 
     def quoted(self, content_hash: str) -> "Sequence[Row]":
         """The rows whose text has this content hash, by path and ordinal; every text is hashed to find them."""

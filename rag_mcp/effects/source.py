@@ -15,6 +15,7 @@ from rag_mcp.pure.citations import Row
 from rag_mcp.pure.citing import lines_of
 from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.errors import SourceUnavailable
+from rag_mcp.pure.paths import is_unicode
 
 
 def read_source(
@@ -29,7 +30,7 @@ def read_source(
 
 def is_known(corpus: Corpus, snapshot: Snapshot, source: str) -> bool:
     """Whether the index has passages of this document, and its path does not lead out of the corpus."""
-    if any("\ud800" <= char <= "\udfff" for char in source):  # no stored path has one, and no database takes it
+    if not is_unicode(source):
         return False
     return bool(snapshot.keys_of([source])[source]) and not corpus.escapes(source)
 

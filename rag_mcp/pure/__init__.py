@@ -12,6 +12,7 @@ Nouns
     manifest      what the record believes of a file, and the evidence for it
     health        what was found out about an installation
     versions      whether a version is one that a requirement allows
+    revisions     the commit that a corpus is at
     plans         the plan: one decision and one reason for every path
     dates         calendar dates in names and headings
 
@@ -46,6 +47,7 @@ Decisions
     copies        when two passages say the same
     citations     rows and scores -> hits, one for all that say the same
     citing        whether a citation still holds
+    corpus        what the corpus profile asks and tells: strict bounds, documents as files, the stamp of an index
     confidence    whether the corpus holds what was asked
 
 Measuring answers
@@ -63,6 +65,8 @@ For people and programs
     wire          the shapes that programs read
     advice        what to do about a failure
     reply         what the server's tool answers, within its budget
+    corpus_reply  what the tools of the corpus profile answer
+    profiles      which tools a server shows
     cutover       the renames that exchange two stores, and what a kill between them leaves to do
     schedules     an ingest every so often, in the words of systemd, cron and Task Scheduler
     watching      when a watched folder is looked at again, and what is told of it

@@ -30,6 +30,10 @@ def next_step(failure: errors.Failure) -> str:
             return "Repeat the same call in a few seconds."
         case errors.SourceUnavailable():
             return "Use a source that a search returned."
+        case errors.PathChanged():
+            return "Tell the user; after the next ingest the document can be read, or is left out."
+        case errors.InvalidArgument():
+            return "Send the arguments again within the limits that the message names."
         case _:
             return "Mend what the message names, then repeat the call; the server need not be started again."
 

@@ -29,7 +29,7 @@ from rag_mcp.pure.health import (
     State,
     Store,
 )
-from rag_mcp.pure.paths import synced_by
+from rag_mcp.pure.paths import ill_placed
 from rag_mcp.pure.versions import satisfies
 
 LITTLE_ROOM = 500 * 1024 * 1024
@@ -202,14 +202,9 @@ def _of_store(health: Health) -> Iterator[Diagnosis]:
 
 
 def _of_neighbourhood(store: Store, health: Health) -> Iterator[Diagnosis]:
-    if service := synced_by(store.folder):
-        what = (
-            f"it lies in a folder that {service} keeps in step: a database that is copied while it changes is damaged"
-        )
-        yield Diagnosis(Severity.WARNING, _place(store), what, "keep the store elsewhere, with --db or RAG_MCP_DB_PATH")
-    if store.inside_corpus:
-        what = "it lies inside the corpus; it is left out of every ingest, and whatever else reads that folder meets it"
-        yield Diagnosis(Severity.NOTE, _place(store), what, "keep the store elsewhere, with --db or RAG_MCP_DB_PATH")
+    for what, harms in ill_placed(store.folder, inside_corpus=store.inside_corpus):
+        severity = Severity.WARNING if harms else Severity.NOTE
+        yield Diagnosis(severity, _place(store), what, "keep the store elsewhere, with --db or RAG_MCP_DB_PATH")
     if store.set_aside:
         what = "a damaged record was set aside here as record.sqlite3.damaged; nothing uses it"
         yield Diagnosis(

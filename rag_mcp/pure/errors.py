@@ -8,6 +8,8 @@ from typing import ClassVar
 from attrs import frozen
 
 MAX_QUERY = 4000
+MAX_PATH = 4096
+"""Characters; no system takes a longer one."""
 
 
 @frozen
@@ -142,6 +144,30 @@ class SourceUnavailable:
 
 
 @frozen
+class PathChanged:
+    """A document whose place is taken by something else than what was indexed; nothing of that was shown."""
+
+    type: ClassVar[str] = "path_changed"
+    source: str
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return (
+            f"{self.source!r} no longer leads to the file that was indexed: a link, or something else, stands in its"
+            " place or on the way to it; nothing was read; look at it, and ingest again"
+        )
+
+
+@frozen
+class InvalidArgument:
+    """An argument of a tool that is out of its bounds."""
+
+    type: ClassVar[str] = "invalid_argument"
+    message: str
+
+
+@frozen
 class InvalidCitation:
     """A text that names no lines of a document."""
 
@@ -273,6 +299,8 @@ Failure = (
     | EmbedderFailed
     | WarmingUp
     | SourceUnavailable
+    | PathChanged
+    | InvalidArgument
     | InvalidCitation
     | WriterBusy
     | PruneRefused

@@ -37,6 +37,11 @@ def _stays(parts: list[str]) -> bool:
     return depth > 0
 
 
+def is_unicode(path: str) -> bool:
+    """False with half of a surrogate pair in it: no stored path has one, and no database takes it."""
+    return not any("\ud800" <= char <= "\udfff" for char in path)
+
+
 def is_under(path: str, folder: str) -> bool:
     """True when `path` lies strictly below `folder`; "" is the root, under which every other path lies."""
     return path.startswith(folder + "/") if folder else path != ""
@@ -68,6 +73,20 @@ def synced_by(folder: str) -> str | None:
             if part == name or part.startswith((f"{name} ", f"{name}-")):  # "OneDrive - Company", "GoogleDrive-me"
                 return service
     return None
+
+
+def ill_placed(folder: str, *, inside_corpus: bool) -> tuple[tuple[str, bool], ...]:
+    """Why a store should not be kept in a folder, as clauses; True with those that may damage it."""
+    found = []
+    if service := synced_by(folder):
+        what = (
+            f"it lies in a folder that {service} keeps in step: a database that is copied while it changes is damaged"
+        )
+        found.append((what, True))
+    if inside_corpus:
+        what = "it lies inside the corpus; it is left out of every ingest, and whatever else reads that folder meets it"
+        found.append((what, False))
+    return tuple(found)
 
 
 def printable(text: str) -> str:

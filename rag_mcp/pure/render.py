@@ -166,7 +166,7 @@ def report_line(report: Report) -> str:
     return (
         f"generation {report.generation}: {report.files_ingested - report.files_moved} ingested,{moved}"
         f" {report.files_unchanged} unchanged, {report.files_pruned - report.files_moved} pruned,"
-        f" {len(report.held)} held, {report.texts_embedded} texts embedded"
+        f" {len(report.held)} held, {report.texts_embedded} texts embedded; corpus {printable(report.corpus.label)}"
     )
 
 
@@ -271,6 +271,7 @@ def stats_lines(stats: "Stats") -> Iterator[str]:
     """What a store holds."""
     yield f"store       {printable(stats.store)} ({stats.bytes_on_disk / 1e6:.1f} MB)"
     yield f"corpus      {printable(stats.corpus or 'none yet')}"
+    yield f"            {printable(stats.revision.label if stats.revision else 'its commit was not noted')}"
     yield f"generation  {stats.generation}" + (f", {printable(stats.finished)}" if stats.finished else "")
     yield f"embedder    {printable(stats.embedder or 'none yet')}" + (f" ({stats.dim})" if stats.dim else "")
     classes = ", ".join(f"{count} {printable(name)}" for name, count in sorted(stats.classes.items()))

@@ -88,7 +88,7 @@ def cut_to(hit: Shape, room: int) -> Shape:
         frame["citation"] = {**hit["citation"], "also_in": [], "heading_path": []}
     room -= len(compact(frame))
     text: str = hit["text"]
-    short = text[: _fitting(text, room)]
+    short = text[: fitting(text, room)]
     whole_lines = short[: short.rfind("\n") + 1]
     shown = whole_lines or short
     first: int = hit["citation"]["start_line"]
@@ -101,7 +101,7 @@ def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _fitting(text: str, room: int) -> int:
+def fitting(text: str, room: int) -> int:
     """The greatest number of first characters whose JSON, quotes not counted, has at most `room` characters."""
     least, most = 0, len(text)
     while least < most:
@@ -115,8 +115,8 @@ def _fitting(text: str, room: int) -> int:
 
 def _lean(hit: Mapping[str, Any]) -> Shape:
     citation = dict(hit["citation"])
-    citation["heading"] = _clipped(citation["heading"])
-    citation["heading_path"] = [_clipped(heading) for heading in citation["heading_path"]]
+    citation["heading"] = clipped(citation["heading"])
+    citation["heading_path"] = [clipped(heading) for heading in citation["heading_path"]]
     if len(citation["also_in"]) > PLACES:
         citation["also_in_omitted"] = len(citation["also_in"]) - PLACES
         citation["also_in"] = citation["also_in"][:PLACES]
@@ -128,5 +128,6 @@ def _lean(hit: Mapping[str, Any]) -> Shape:
     return {**hit, "citation": citation}
 
 
-def _clipped(heading: str | None) -> str | None:
+def clipped(heading: str | None) -> str | None:
+    """A heading, or a title, that is not longer than SHOWN."""
     return heading if heading is None or len(heading) <= SHOWN else heading[:SHOWN] + "\N{HORIZONTAL ELLIPSIS}"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
+from rag_mcp.pure.revisions import Revision
 
 DONE, REFUSED, USAGE, BUSY, HELD = 0, 1, 2, 3, 4
 
@@ -23,7 +24,7 @@ class Report:
 
     `chunks_added` and `chunks_deleted` count rows that appeared and disappeared by place and content;
     `chunks_deduped` is how many stored rows repeat another snapshot and are not shown, `store_count` how many are;
-    `generation` is the number of the commit that is now current.
+    `generation` is the number of the commit that is now current, `corpus` what the folder was at.
     """
 
     files_seen: int
@@ -45,6 +46,7 @@ class Report:
     excluded: tuple[Held, ...] = ()
     warnings: tuple[str, ...] = ()
     rebuilt: str | None = None
+    corpus: Revision = Revision()
 
     @property
     def exit_code(self) -> int:
@@ -72,8 +74,8 @@ def held_paths(plan: Plan) -> tuple[Held, ...]:
     return tuple(sorted(gaps + files, key=lambda held: held.path))
 
 
-def report(plan: Plan, work: Work) -> Report:
-    """The report of a plan that was applied."""
+def report(plan: Plan, work: Work, revision: Revision = Revision()) -> Report:
+    """The report of a plan that was applied to a corpus at that revision."""
     held = held_paths(plan)
 
     def count(*kinds: type) -> int:
@@ -99,6 +101,7 @@ def report(plan: Plan, work: Work) -> Report:
         excluded=tuple(Held(e.path, e.why) for e in plan.excluded),
         warnings=plan.warnings,
         rebuilt=plan.rebuild,
+        corpus=revision,
     )
 
 

@@ -47,6 +47,30 @@ class Unreadable:
     lack: Lack = Lack.UNREADABLE
 
 
+class Absence(Enum):
+    """Why a document could not be taken from the place where it was indexed."""
+
+    GONE = "nothing stands there"
+    REPLACED = "a link or something else stands there, or in the place of a folder above it"
+    REFUSED = "it is there and cannot be read"
+
+
+@frozen
+class NotTaken:
+    """A document that could not be taken; `why` is a clause that names no place."""
+
+    absence: Absence
+    why: str
+
+
+@frozen
+class Taken:
+    """The bytes of an opened file, and by how many names (hard links) it is known."""
+
+    data: bytes
+    names: int
+
+
 @frozen
 class Excluded:
     """A file or folder (path ends in "/") that was seen and left out by a rule, or by what its front matter asks."""

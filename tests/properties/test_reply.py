@@ -114,7 +114,7 @@ FAILURES = [
     errors.EmbedderMismatch("a", 384, "b", 1024), errors.EmbedderFailed("a", "w"), errors.WarmingUp(20),
     errors.SourceUnavailable("x.md"), errors.InvalidCitation("x"), errors.WriterBusy("/s", "h"),
     errors.PruneRefused(1, 2, 3), errors.PlanMoved(("x",)), errors.BadPlan("w"), errors.BadGolden("g", "w"),
-    errors.IndexFailed("/s", "w"),
+    errors.IndexFailed("/s", "w"), errors.PathChanged("x.md"), errors.InvalidArgument("m"),
 ]  # fmt: skip
 
 

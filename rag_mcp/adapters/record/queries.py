@@ -12,6 +12,7 @@ from rag_mcp.pure.coverage import Uncovered, coverage
 from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.identity import Choices, EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, IndexSeen, RowsSeen
+from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.snapshots import Place, Same
 from rag_mcp.pure.vectors import rid
 
@@ -112,6 +113,11 @@ class PlanningReads:
         """What was chosen for the store."""
         with translated():
             return lay.read_choices(self._db)
+
+    def revision(self) -> Revision | None:
+        """What the corpus was at when the last run looked at it."""
+        with translated():
+            return lay.read_revision(self._db)
 
     def coverage(self) -> tuple[Uncovered, ...]:
         """Everything that is not wholly searchable, and why."""

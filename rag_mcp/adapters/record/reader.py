@@ -15,6 +15,7 @@ from rag_mcp.adapters.record import repeats as told
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads
 from rag_mcp.adapters.record.schema import connect_reader, translated
+from rag_mcp.pure.manifest import Entry
 from rag_mcp.pure.snapshots import View, hidden_on, series_of
 from rag_mcp.pure.values import Chunk
 from rag_mcp.pure.words import expression
@@ -117,6 +118,12 @@ class SqliteSnapshot(PlanningReads):
             hidden = hidden_on(view.as_of, told.read_snapshots(self._db, retired=view.retired))
             return f"{where} and rows.path not in (select value from json_each(?))", [*values, json.dumps([*hidden])]
         return (where if repeats else f"{where} and {told.SHOWN}"), values
+
+    def document(self, path: str) -> tuple[Entry, Sequence[Chunk]] | None:
+        """What the index holds of one path: its entry, and its passages in order; None for a path it does not know."""
+        if (entry := lay.read_entries(self._db, path).get(path)) is None:
+            return None
+        return entry, [chunk for _, chunk in lay.stored_chunks(self._db, path)]
 
     def quoted(self, content_hash: str) -> "Sequence[Row]":
         """The rows whose text has this content hash, by path and ordinal."""

@@ -14,6 +14,7 @@ from rag_mcp.pure.classify import HANDOFF
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import Choices, Chunking, EmbedderIdentity, Labelling
 from rag_mcp.pure.manifest import Entry, RowsSeen, row_mark
+from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.values import Chunk, Lack
 from rag_mcp.pure.words import filed
 
@@ -138,10 +139,12 @@ def entry_values(entry: Entry) -> tuple[Any, ...]:
     )
 
 
-def read_entries(connection: sqlite3.Connection) -> dict[str, Entry]:
-    """The manifest."""
+def read_entries(connection: sqlite3.Connection, path: str | None = None) -> dict[str, Entry]:
+    """The manifest, or what it says of one path."""
     rows = connection.execute(
         "select path, digest, size, recipe, labels, passages, mark, title, doc_class, warnings, lifecycle from files"
+        + ("" if path is None else " where path = ?"),
+        [] if path is None else [path],
     )
     return {
         path: Entry(
@@ -211,6 +214,21 @@ def read_choices(connection: sqlite3.Connection) -> Choices:
         names = tuple(map(str, kept["labelling"].pop("mirror_basenames")))
         return Choices(Chunking(**kept["chunking"]), Labelling(**kept["labelling"], mirror_basenames=names))
     return Choices()
+
+
+def revision_value(revision: Revision) -> str:
+    """The stamp of a corpus, as the one line of `revision` holds it."""
+    return json.dumps(asdict(revision))
+
+
+def read_revision(connection: sqlite3.Connection) -> Revision | None:
+    """What the corpus was at; None where the record is older than the question, or says what nobody understands."""
+    if not connection.execute("select 1 from sqlite_schema where name = 'revision'").fetchone():
+        return None
+    row = connection.execute("select revision from revision").fetchone()
+    with suppress(ValueError, TypeError):
+        return Revision(**json.loads(row[0]))
+    return None
 
 
 def keyword_values(row_id: int, title: str | None, chunk: Chunk) -> tuple[Any, ...]:

@@ -60,6 +60,10 @@ CHOICES = """
 create table if not exists choices(one integer primary key check (one = 1), choices text not null) strict
 """
 """Made at need, once something was chosen that is not the default; JSON."""
+REVISION = """
+create table if not exists revision(one integer primary key check (one = 1), revision text not null) strict
+"""
+"""Made at need; JSON."""
 
 SCHEMA = f"""
 create table pointer(

@@ -12,11 +12,12 @@ from attrs import asdict
 from rag_mcp.adapters.record import repeats as told
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads, embedder_number
-from rag_mcp.adapters.record.schema import CHOICES, COVERAGE, connect_writer, translated
+from rag_mcp.adapters.record.schema import CHOICES, COVERAGE, REVISION, connect_writer, translated
 from rag_mcp.effects.record import Changed, Pointer
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import Choices, EmbedderIdentity
 from rag_mcp.pure.manifest import Entry, Grouped, RowsSeen
+from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.snapshots import Place, Same
 from rag_mcp.pure.values import Chunk, Document
 
@@ -162,6 +163,12 @@ class SqliteCommit:
         if lay.read_choices(self._db) != choices:
             self._db.execute(CHOICES)
             self._db.execute("insert or replace into choices values (1, ?)", [lay.choices_value(choices)])
+
+    def stamp(self, revision: Revision) -> None:
+        """Keep what the corpus is at, where it is not what is kept."""
+        if lay.read_revision(self._db) != revision:
+            self._db.execute(REVISION)
+            self._db.execute("insert or replace into revision values (1, ?)", [lay.revision_value(revision)])
 
     def distrust(self, paths: Iterable[str], rids: Iterable[str]) -> None:
         """Let the next ingest do these files, and these vectors, again."""

@@ -10,7 +10,7 @@ missing, empty or damaged is looked at again by the next call.
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,7 +20,7 @@ from anyio import to_thread
 from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.settings import Settings, is_folder
-from rag_mcp.effects.boundary import Refused
+from rag_mcp.effects.boundary import Refused, value
 from rag_mcp.pure import reply
 from rag_mcp.pure.errors import ConfigError, StoreUnreachable, WarmingUp
 from rag_mcp.pure.errors import Failure as Expected
@@ -73,6 +73,41 @@ class Engine:
             log.exception("a search failed")
             return reply.refusal(self._unexpected(error), text, clamp_k(k))
 
+    async def search_corpus(self, text: object, k: object) -> reply.Shape:
+        """The answer of the corpus profile; the corpus need not be there to be searched."""
+        from rag_mcp.pure.corpus import parse_asked
+        from rag_mcp.pure.corpus_reply import found_shape
+
+        async def answer() -> reply.Shape:
+            query = value(parse_asked(text, k))
+            await self._ready(corpus=False)
+            return found_shape(await self._in_thread(lambda: self._opened(corpus=False).find(query)))
+
+        return await self._told(answer)
+
+    async def get_file(self, path: object) -> reply.Shape:
+        """A document of the index; no model is needed, and the corpus need not be there."""
+        from rag_mcp.pure.corpus import parse_path
+        from rag_mcp.pure.corpus_reply import file_shape
+
+        async def answer() -> reply.Shape:
+            named = value(parse_path(path))
+            return file_shape(await self._in_thread(lambda: self._opened(corpus=False).file(named)))
+
+        return await self._told(answer)
+
+    async def _told(self, answer: Callable[[], Awaitable[reply.Shape]]) -> reply.Shape:
+        """An answer of the corpus profile, or its refusal."""
+        from rag_mcp.pure.corpus_reply import refusal
+
+        try:
+            return await answer()
+        except Refused as refused:
+            return refusal(refused.failure)
+        except Exception as error:
+            log.exception("a call failed")
+            return refusal(self._unexpected(error), unexpected=True)
+
     async def read(self, source: str, lines: tuple[int, int] | None) -> str:
         """A document, or some of its lines; raises Refused."""
         return await self._in_thread(lambda: self._opened().read(source, lines))
@@ -92,15 +127,15 @@ class Engine:
             self._index.close()
 
     async def _answer(self, query: Query) -> Any:
-        warm = self.start()
-        if not warm.done():
-            await self._warmed(warm)
+        await self._ready()
         return await self._in_thread(lambda: self._opened().search(query.text, query.k, query.doc_class))
 
-    async def _warmed(self, warm: "Future[None]") -> None:
+    async def _ready(self, *, corpus: bool = True) -> None:
         """Wait for the warm-up; raises Refused for what the record alone can tell, or when it takes too long."""
+        if (warm := self.start()).done():
+            return
         with anyio.move_on_after(self._wait) as waited:
-            await self._in_thread(lambda: self._opened().check())
+            await self._in_thread(lambda: self._opened(corpus=corpus).check())
             await asyncio.shield(asyncio.wrap_future(warm))
         if waited.cancelled_caught:
             raise Refused(WarmingUp(round(self._wait)))
@@ -111,12 +146,12 @@ class Engine:
             self._limiter = anyio.CapacityLimiter(THREADS)
         return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
 
-    def _opened(self) -> "Index":
-        """The index, made once; raises Refused while settings or corpus are amiss."""
+    def _opened(self, *, corpus: bool = True) -> "Index":
+        """The index, made once; raises Refused while settings are amiss or, where it must be seen, the corpus is."""
         settings = self._settings.unwrap() if isinstance(self._settings, Success) else None
         if settings is None:
             raise Refused(self._settings.failure())
-        if settings.corpus is not None and not is_folder(settings.corpus):
+        if corpus and settings.corpus is not None and not is_folder(settings.corpus):
             raise Refused(ConfigError(f"RAG_MCP_CORPUS_ROOT names {settings.corpus}, where no folder can be seen"))
         from rag_mcp.index import Index
 
@@ -131,7 +166,7 @@ class Engine:
 
         try:
             heap.give_back()
-            index = self._opened()
+            index = self._opened(corpus=False)
             if index.warning:
                 log.warning(index.warning)
             index.warm()

@@ -23,6 +23,7 @@ from returns.result import Failure, Result, Success
 from rag_mcp.adapters.server.app import make_app
 from rag_mcp.adapters.server.engine import Engine
 from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.profiles import DEFAULT
 from rag_mcp.pure.reply import Shape
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -82,7 +83,7 @@ def place(host: str, port: int, hosts: Sequence[str], environ: Mapping[str, str]
     return Success(Place(host, port, tuple(hosts), token.encode("utf-8", "surrogateescape") if token else None))
 
 
-def serve(engine: Engine, where: Place, listening: Callable[[], None]) -> NoReturn:
+def serve(engine: Engine, where: Place, listening: Callable[[], None], profiles: Sequence[str] = DEFAULT) -> NoReturn:
     """Serve until a signal comes, two seconds for what is under way; calls `listening` once it does."""
     import uvicorn
 
@@ -93,7 +94,7 @@ def serve(engine: Engine, where: Place, listening: Callable[[], None]) -> NoRetu
                 listening()
 
     config = uvicorn.Config(
-        web_app(engine, where),
+        web_app(engine, where, profiles),
         host=where.host,
         port=where.port,
         http="h11",  # the other parser leaves the blanks after a header's value in it
@@ -113,9 +114,9 @@ def serve(engine: Engine, where: Place, listening: Callable[[], None]) -> NoRetu
     raise SystemExit(code)
 
 
-def web_app(engine: Engine, where: Place) -> Any:
+def web_app(engine: Engine, where: Place, profiles: Sequence[str] = DEFAULT) -> Any:
     """The ASGI application."""
-    return _app(engine, where).streamable_http_app(
+    return _app(engine, where, profiles).streamable_http_app(
         host=where.host,
         json_response=True,  # a stream of events is capped by clients at 1 MiB an event
         stateless_http=True,
@@ -127,13 +128,13 @@ def web_app(engine: Engine, where: Place) -> Any:
     )
 
 
-def _app(engine: Engine, where: Place) -> MCPServer[Any]:
+def _app(engine: Engine, where: Place, profiles: Sequence[str]) -> MCPServer[Any]:
     told = partial(without_paths, known=engine.places)
     if where.token is None:
-        return make_app(engine, told=told)
+        return make_app(engine, profiles=profiles, told=told)
     url = AnyHttpUrl(where.url)
     auth = AuthSettings(issuer_url=url, resource_server_url=url, required_scopes=[SCOPE], validate_token_resource=True)
-    return make_app(engine, told=told, auth=auth, verifier=StaticToken(where, where.token))
+    return make_app(engine, profiles=profiles, told=told, auth=auth, verifier=StaticToken(where, where.token))
 
 
 def _hosts(where: Place) -> tuple[str, ...]:
@@ -147,7 +148,7 @@ _PATH = re.compile(r"(?<![\w.:/])(?:/[^\s/'\"();,]+){2,}/?|\b[A-Za-z]:\\[^\s'\"(
 
 def without_paths(shape: Shape, known: Mapping[str, str]) -> Shape:
     """A reply whose error names no place on this machine, `known` (path to name) first; results carry none."""
-    if shape["ok"]:
+    if "error" not in shape:
         return shape
     error = dict(shape["error"])
     for part in ("message", "next_step"):

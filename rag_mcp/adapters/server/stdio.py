@@ -12,7 +12,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import anyio
@@ -24,6 +24,7 @@ from mcp.types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPC
 
 from rag_mcp.adapters.server.app import make_app
 from rag_mcp.adapters.server.engine import Engine
+from rag_mcp.pure.profiles import DEFAULT
 
 Incoming = SessionMessage | Exception
 DRAIN = 1.5
@@ -32,8 +33,8 @@ DRAIN = 1.5
 log = logging.getLogger(__name__)
 
 
-def serve(engine: Engine) -> NoReturn:
-    """Serve until the client is gone, and end the process."""
+def serve(engine: Engine, profiles: Sequence[str] = DEFAULT) -> NoReturn:
+    """Serve the tools of these profiles until the client is gone, and end the process."""
 
     def leave(code: int) -> NoReturn:
         engine.close()
@@ -44,7 +45,7 @@ def serve(engine: Engine) -> NoReturn:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     _watch(os.dup(sys.stdout.fileno()), lambda: leave(0))
     try:
-        anyio.run(run, make_app(engine))
+        anyio.run(run, make_app(engine, profiles=profiles))
     except BaseException as error:
         log.warning("the connection ended: %s", _first(error))
         leave(1)
