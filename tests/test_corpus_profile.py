@@ -262,6 +262,7 @@ def test_a_file_that_asks_to_be_left_out_since_is_not_shown(home: Path) -> None:
     (home / "notes" / "boats.md").write_text(f"---\nrag: false\n---\n{SECRET}\n")
     with serving(home, **settings(home)) as server:
         Asked(server).refused("get_file", "not_indexed", path="boats.md")
+        assert "error" in server.ask(request("resources/read", {"uri": "rag://boats.md"}, 5))
 
 
 def test_a_retired_document_takes_no_place_in_a_search_and_stays_readable(home: Path) -> None:
@@ -358,6 +359,8 @@ def test_a_document_whose_place_is_taken_is_refused_and_nothing_of_the_other_is_
         assert asked("get_file", path="ops/deep/pumps.md")["text"] == PUMPS
         act(home)
         message = asked.refused("get_file", "path_changed", path="ops/deep/pumps.md")
+        resource = server.ask(request("resources/read", {"uri": "rag://ops/deep/pumps.md"}, 5))
+        assert "error" in resource and SECRET not in json.dumps(resource)
         assert str(home) not in message and SECRET not in message
         assert server.end() == 0
 

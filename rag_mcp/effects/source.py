@@ -16,16 +16,36 @@ from rag_mcp.pure.citing import lines_of
 from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.errors import SourceUnavailable
 from rag_mcp.pure.paths import is_unicode
+from rag_mcp.pure.values import Taken
 
 
 def read_source(
     corpus: Corpus, snapshot: Snapshot, source: str, lines: tuple[int, int] | None = None
 ) -> Result[str, SourceUnavailable]:
     """The text, or its lines from the first to the last number given (from 1, both included; cut to what is there)."""
-    text = text_now(corpus, source) if is_known(corpus, snapshot, source) else None
+    text = _own_text(corpus, snapshot, source) if is_known(corpus, snapshot, source) else None
     if text is None:
         return Failure(SourceUnavailable(source))
     return Success(text if lines is None else lines_of(text, *lines))
+
+
+def _own_text(corpus: Corpus, snapshot: Snapshot, source: str) -> str | None:
+    """The text, unless a link leads to it, it is but a second name of other bytes, or it asks to be left out now."""
+    known = snapshot.document(source)
+    match corpus.take(source):
+        case Success(taken) if known is not None and shown(source, taken, known[0].digest):
+            return decode(source, taken.data).value_or(None)
+        case _:
+            return None
+
+
+def shown(source: str, taken: Taken, digest: str) -> bool:
+    """Whether a file may be shown that was indexed with this digest, as it is now."""
+    from rag_mcp.pure.documents import left_out
+
+    if hashlib.sha256(taken.data).hexdigest() == digest:
+        return True
+    return taken.names == 1 and not left_out(source, taken.data)
 
 
 def is_known(corpus: Corpus, snapshot: Snapshot, source: str) -> bool:
