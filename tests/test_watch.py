@@ -41,7 +41,9 @@ class Watch:
 
     def __init__(self, home: Path, *arguments: str, prefix: str, user: int | None) -> None:
         self.said = home / "said"
-        run = f"{prefix}; from rag_mcp.cli import main; main()"
+        # A shell's background job ignores Ctrl-C, and so would all that it starts.
+        heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+        run = f"{heeding}; {prefix}; from rag_mcp.cli import main; main()"
         command = [
             sys.executable,
             "-c",
