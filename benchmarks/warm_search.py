@@ -20,6 +20,7 @@ from rag_mcp import Index
 from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.stores.chroma_client import Collection
+from rag_mcp.pure.snapshots import View
 from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.words import looked_for
 
@@ -39,7 +40,7 @@ def main(data: str, corpus: str, store: str, number: int) -> None:
             parts: dict[str, Callable[[str], object]] = {
                 "embedding": embedder.embed_query,
                 "chroma": lambda question: records.nearest(vectors[question], K),
-                "fts5": lambda question: snapshot.keywords(looked_for(question), policy.words, None, policy.common),
+                "fts5": lambda question: snapshot.keywords(looked_for(question), policy.words, View(), policy.common),
                 "hybrid": lambda question: index.search(question, K),
                 "semantic": lambda question: index.search(question, K, mode="semantic"),
                 "keyword": lambda question: index.search(question, K, mode="keyword"),

@@ -38,6 +38,10 @@ class SqliteReader:
             yield SqliteSnapshot(db)
 
 
+SPARE = 100
+"""Rows looked at by their words beyond those that are asked for: to leave out, and to break ties among."""
+
+
 class SqliteSnapshot(PlanningReads):
     """One request's view. Implements `effects.record.Snapshot`."""
 
@@ -57,15 +61,43 @@ class SqliteSnapshot(PlanningReads):
             "select (select count(*) from repeats) + (select count(*) from rows where lifecycle <> 'current')"
         ).fetchone()
         telling = [term for term in terms if self._tells(term, common, unseen)]
+        found: dict[str, float] = {}
+        for rid, score in self._by_words(expression(telling, terms), n, view):
+            found.setdefault(rid.hex(), score)
+        return found
+
+    def _by_words(self, asked: str, n: int, view: View) -> list[tuple[bytes, float]]:
+        """(rid, BM25) of the best n rows in view, equal ones by their place.
+
+        A row is looked up slowly beside being scored, so without a filter only the best few are.
+        """
+        if view.doc_class is None and view.as_of is None:
+            sql = "select rowid, -bm25(keywords, 1, 1, 1) from keywords where keywords match ? order by 2 desc limit ?"
+            best = self._db.execute(sql, [asked, n + SPARE]).fetchall()
+            kept = self._in_order(best, view)
+            all_of_them = len(best) < n + SPARE
+            if all_of_them or (
+                len(kept) >= n and kept[n - 1][1] > best[-1][1]
+            ):  # else equals may be left out by chance
+                return kept[:n]
         where, values = self._in_view(view)
         sql = (
             "select rid, -bm25(keywords, 1, 1, 1) as score from keywords join rows on rows.id = keywords.rowid"
             f" where keywords match ? and rid is not null {where} order by score desc, path, ordinal limit ?"
         )
-        found: dict[str, float] = {}
-        for rid, score in self._db.execute(sql, [expression(telling, terms), *values, n]):
-            found.setdefault(rid.hex(), score)
-        return found
+        return self._db.execute(sql, [asked, *values, n]).fetchall()
+
+    def _in_order(self, best: Sequence[tuple[int, float]], view: View) -> list[tuple[bytes, float]]:
+        """(rid, BM25) of those rows that are in view, best first, equal ones by their place."""
+        where, values = self._in_view(view)
+        scores, placed = dict(best), []
+        for page in lay.pages(scores):
+            sql = (
+                f"select id, rid, path, ordinal from rows where id in ({lay.marks(len(page))})"
+                f" and rid is not null {where}"
+            )
+            placed += [(-scores[row], path, at, rid) for row, rid, path, at in self._db.execute(sql, [*page, *values])]
+        return [(rid, -score) for score, _, _, rid in sorted(placed)]
 
     def _tells(self, term: str, common: int, unseen: int) -> bool:
         """True when at most `common` rows that are shown unasked have the term; looked up only where it is not plain.
