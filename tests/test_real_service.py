@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_mcp import Index, Refused
+from rag_mcp import Index, Refused, golden
 from rag_mcp.adapters.embedders.remote import connected
 from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.pure.services import service
@@ -20,6 +20,7 @@ from rag_mcp.pure.vectors import dot
 PYTHON = os.environ.get("RAG_MCP_LLAMA_PYTHON", sys.executable)
 KEY = "key-of-the-test"
 NAME = "openai:tiny"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,15 @@ def test_a_store_is_made_searched_and_kept_up_to_date(notes: Path, there: dict[s
         assert index.ingest().exit_code == 0
         assert "gone" in index.search("# Pump 7\n\nPump 7 is gone.", 1, mode="semantic").results[0].text
         assert index.verify().ok
+
+
+def test_the_golden_cases_are_asked_through_it(tmp_path: Path, there: dict[str, str]) -> None:
+    cases = golden.load(GOLDEN / "golden.toml")
+    with Index.open(GOLDEN / "bakery", store=tmp_path / "store", embedder=NAME, environ=there) as index:
+        assert index.ingest().exit_code == 0
+        semantic, hybrid = (golden.run(index, cases, mode=mode) for mode in ("semantic", "hybrid"))
+    assert len(hybrid.cases) == len(cases) == 40
+    assert hybrid.means["mrr"] > semantic.means["mrr"] > 0  # the model on the spot is small, and the words help it
 
 
 def test_a_batch_gives_what_its_texts_give_alone(there: dict[str, str]) -> None:
