@@ -71,8 +71,14 @@ Held = tuple[str, int, tuple[str, ...], str]
 
 
 def coverage(known: Iterable[Uncovered], entries: Iterable[Held]) -> tuple[Uncovered, ...]:
-    """The whole list: what the last run knew to be unseen, and what the stored files lack; in order."""
-    return _in_order(chain(known, (lacking for entry in entries for lacking in _of_entry(*entry))))
+    """The whole list: what the last run knew to be unseen, and what the stored files lack; in order.
+
+    A file that could not be read is told once, as that: what is stored of it is from before.
+    """
+    unseen_now = tuple(known)
+    told = {each.path for each in unseen_now}
+    held = (entry for entry in entries if entry[0] not in told)
+    return _in_order(chain(unseen_now, (lacking for entry in held for lacking in _of_entry(*entry))))
 
 
 @frozen

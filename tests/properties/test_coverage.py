@@ -108,3 +108,8 @@ def test_a_brief_counts_what_an_answer_may_miss_names_a_few_paths_and_none_that_
     assert brief(uncovered, retired=True) == brief(each for each in uncovered if each.lack is not Lack.RETIRED)
     only_rules = brief([Uncovered("private/", Lack.EXCLUDED, ".ragignore: private/")])
     assert (only_rules.not_searchable, only_rules.examples) == (1, ())
+
+
+def test_a_stored_file_that_cannot_be_read_now_is_told_once() -> None:
+    unread = Uncovered("a.md", Lack.UNREADABLE, "Permission denied")
+    assert coverage([unread], [("a.md", 0, ("odd",), "current")]) == (unread,)

@@ -137,13 +137,28 @@ def connect_reader(folder: Path) -> sqlite3.Connection:
     keep its shared memory file; then the record is read as it stands, which is safe: nobody can be writing to it.
     """
     path = folder / FILE_NAME
-    if not path.is_file():
-        raise FileNotFoundError(path)
+    before = _inode(path)
     with translated():
         try:
-            return _open_reader(path, "mode=ro" if _has_log(path) else "mode=rw")
-        except sqlite3.OperationalError:
-            return _open_reader(path, "mode=ro&immutable=1")
+            return _opened(path)
+        except sqlite3.Error:
+            if _inode(path) == before:
+                raise
+            return _opened(path)  # a store was exchanged for another just then
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        return _open_reader(path, "mode=ro" if _has_log(path) else "mode=rw")
+    except sqlite3.OperationalError:
+        return _open_reader(path, "mode=ro&immutable=1")
+
+
+def _inode(path: Path) -> int:
+    """What tells this record from another of the same name. Raises FileNotFoundError where there is none."""
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    return path.stat().st_ino
 
 
 def _has_log(path: Path) -> bool:
