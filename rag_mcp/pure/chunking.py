@@ -112,7 +112,9 @@ def cut(
         for span, crumb, stretch, parts in zip(spans, crumbs, stretches, pieces, strict=True)
         for draft in _packed(source, span, crumb, stretch, parts, window.floor, overlap)
     ]
-    chunks = _within(drafts, source, window, measure) if drafts else []
+    made = _within(drafts, source, window, measure) if drafts else []
+    # One that is all overlap ends where the one before it ends.
+    chunks = [chunk for before, chunk in zip([None, *made], made, strict=False) if not before or before.end < chunk.end]
     warnings = tuple(_left_out(outline.line_of(match.start()), match) for match in INLINE_DATA.finditer(text))
     return tuple(evolve(chunk, ordinal=n) for n, chunk in enumerate(chunks)), warnings
 

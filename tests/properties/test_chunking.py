@@ -67,6 +67,7 @@ def test_every_line_that_is_not_blank_is_in_a_passage_with_all_its_characters(so
     assert "".join(c for c, hit in zip(source, covered, strict=True) if not hit).strip() == ""
 
 
+@example(" \n- a\n" + "x" * 50, "\n", 16, MEASURES[1], Chunking(overlap=6))
 @given(sources, ends, windows, measures, ways)
 def test_a_passage_is_an_exact_slice_in_order_and_apart_without_blank_ends(source, end, window, measure, way):
     source = source.replace("\n", end)
