@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_mcp import ALL, Index, Refused
-from rag_mcp.effects.retrieve import SAME
+from rag_mcp.effects.embed import SAME
 from rag_mcp.pure.vectors import dot
 
 ROOT = Path(__file__).parents[1]
