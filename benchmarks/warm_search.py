@@ -20,8 +20,8 @@ from rag_mcp import Index
 from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.stores.chroma_client import Collection
-from rag_mcp.pure.snapshots import View
 from rag_mcp.pure.stages import SearchPolicy
+from rag_mcp.pure.view import View
 from rag_mcp.pure.words import looked_for
 
 K = 5

@@ -27,8 +27,8 @@ from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.documents import read_document
 from rag_mcp.pure.identity import Chunking, EmbedderIdentity, RunIdentity
-from rag_mcp.pure.snapshots import EVERYTHING
 from rag_mcp.pure.values import Document
+from rag_mcp.pure.view import EVERYTHING
 
 SHARED = Path(os.environ.get("RAG_MCP_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 WINDOW = 256  # of the packaged model, its two special tokens included

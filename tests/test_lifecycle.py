@@ -20,9 +20,9 @@ from rag_mcp.index import ALL
 from rag_mcp.pure.fusion import MODES
 from rag_mcp.pure.plans import Reason
 from rag_mcp.pure.render import plan_lines, stats_lines
-from rag_mcp.pure.snapshots import View
 from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.values import Lack
+from rag_mcp.pure.view import View
 from rag_mcp.search import search_knowledge
 
 ROOT = Path(__file__).parent.parent

@@ -8,7 +8,7 @@ from storecheck import parts
 
 from rag_mcp import Index
 from rag_mcp.pure.identity import Chunking
-from rag_mcp.pure.snapshots import EVERYTHING
+from rag_mcp.pure.view import EVERYTHING
 from rag_mcp.pure.wishes import Wishes
 
 STORY = " ".join(f"On day {n} the crew of the ketch mended sail {n} and wrote it down at length." for n in range(40))

@@ -11,7 +11,7 @@ from storecheck import ingest, parts
 from rag_mcp import Index
 from rag_mcp.pure.citations import cite
 from rag_mcp.pure.dates import is_listed, own_date
-from rag_mcp.pure.snapshots import EVERYTHING, View
+from rag_mcp.pure.view import EVERYTHING, View
 from rag_mcp.snapshots import series_of
 
 

@@ -9,7 +9,7 @@ import pytest
 from storecheck import parts
 
 from rag_mcp import Index
-from rag_mcp.pure.snapshots import View
+from rag_mcp.pure.view import View
 from rag_mcp.pure.words import looked_for
 
 COMMON = 10_000

@@ -15,13 +15,16 @@ import os
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 from returns.result import Failure, Result, Success
 
 from rag_mcp.pure import services
 from rag_mcp.pure.errors import ConfigError
-from rag_mcp.pure.health import Setting
+
+if TYPE_CHECKING:  # a server is to answer its first request soon
+    from rag_mcp.pure.health import Setting
 
 DEFAULT_COLLECTION = "knowledge"
 EMBEDDERS = ("default", "minilm-l6-v2", "bge", "bge-large-en-v1.5", "hash")
@@ -74,25 +77,11 @@ def resolve(
     root = corpus or named(environ, "RAG_MCP_CORPUS_ROOT")
     folder = store or named(environ, "RAG_MCP_DB_PATH")
     name = collection or environ.get("RAG_MCP_COLLECTION") or DEFAULT_COLLECTION
-    if not COLLECTION_NAME.fullmatch(name):
-        return Failure(
-            ConfigError(f"collection {name!r}: use up to 64 letters, digits, '.', '_' or '-' (RAG_MCP_COLLECTION)")
-        )
     by = embedder or environ.get("RAG_MCP_EMBEDDER") or None
-    variables = {name: environ[name] for name in sorted(services.VARIABLES & environ.keys())}
-    if by is not None and (wrong := _no_embedder(by, variables)):
-        return Failure(wrong)
     runs = engine or environ.get("RAG_MCP_ENGINE") or None
-    if runs is not None and (wrong := _no_engine(runs)):
+    variables = {name: environ[name] for name in sorted(services.VARIABLES & environ.keys())}
+    if wrong := _no_collection(name) or _no_embedder(by, variables) or _no_engine(runs) or _no_place(root, folder):
         return Failure(wrong)
-    if root is None and folder is None:
-        return Failure(
-            ConfigError(
-                "no store was named: give --db STORE or --corpus ROOT, or set RAG_MCP_DB_PATH or RAG_MCP_CORPUS_ROOT"
-            )
-        )
-    if "\0" in f"{root}{folder}":
-        return Failure(ConfigError("a path holds a NUL character, which no file system takes; name another"))
     where = Path(folder).expanduser().absolute() if folder else default_store(Path(root or "."))
     models = environ.get("RAG_MCP_MODEL_DIR")
     return Success(
@@ -125,8 +114,10 @@ def for_asking(engine: str | None, environ: Mapping[str, str]) -> str:
     return engine or environ.get("RAG_MCP_ENGINE") or ASKING
 
 
-def origins(environ: Mapping[str, str], settings: Settings, given: Collection[str]) -> tuple[Setting, ...]:
+def origins(environ: Mapping[str, str], settings: Settings, given: Collection[str]) -> "tuple[Setting, ...]":
     """Each setting that is in force and where it came from; `given` names those that were given as options."""
+    from rag_mcp.pure.health import Setting
+
     told = (
         ("corpus", settings.corpus, "RAG_MCP_CORPUS_ROOT", "the store"),
         ("store", settings.store, "RAG_MCP_DB_PATH", "one for each corpus"),
@@ -146,8 +137,28 @@ def _origin(name: str, variable: str, default: str, environ: Mapping[str, str], 
     return "given" if name in given else next((each for each in names if environ.get(each)), default)
 
 
-def _no_engine(name: str) -> ConfigError | None:
-    """Why no model can be run by it; None where one can."""
+def _no_collection(name: str) -> ConfigError | None:
+    """Why a store cannot have this name; None where it can."""
+    if COLLECTION_NAME.fullmatch(name):
+        return None
+    return ConfigError(f"collection {name!r}: use up to 64 letters, digits, '.', '_' or '-' (RAG_MCP_COLLECTION)")
+
+
+def _no_place(root: str | Path | None, folder: str | Path | None) -> ConfigError | None:
+    """Why no store can be found by corpus and folder; None where one can."""
+    if root is None and folder is None:
+        return ConfigError(
+            "no store was named: give --db STORE or --corpus ROOT, or set RAG_MCP_DB_PATH or RAG_MCP_CORPUS_ROOT"
+        )
+    if "\0" in f"{root}{folder}":
+        return ConfigError("a path holds a NUL character, which no file system takes; name another")
+    return None
+
+
+def _no_engine(name: str | None) -> ConfigError | None:
+    """Why no model can be run by it; None where one can, or none was named."""
+    if name is None:
+        return None
     if name not in ENGINES:
         return ConfigError(f"engine {name!r} is not one of {', '.join(ENGINES)} (RAG_MCP_ENGINE)")
     if importlib.util.find_spec(name) is None:
@@ -155,9 +166,9 @@ def _no_engine(name: str) -> ConfigError | None:
     return None
 
 
-def _no_embedder(name: str, variables: Mapping[str, str]) -> ConfigError | None:
-    """Why there is no embedder of this name; None where there is one."""
-    if name in EMBEDDERS:
+def _no_embedder(name: str | None, variables: Mapping[str, str]) -> ConfigError | None:
+    """Why there is no embedder of this name; None where there is one, or none was named."""
+    if name is None or name in EMBEDDERS:
         return None
     if services.is_service(name):
         named = services.service(name, variables)

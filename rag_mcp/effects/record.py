@@ -11,8 +11,9 @@ from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import Choices, EmbedderIdentity
 from rag_mcp.pure.manifest import Belief, Entry, Grouped, RowsSeen
 from rag_mcp.pure.revisions import Revision
-from rag_mcp.pure.snapshots import Place, Same, View
+from rag_mcp.pure.snapshots import Place, Same
 from rag_mcp.pure.values import Chunk, Document
+from rag_mcp.pure.view import View
 
 if TYPE_CHECKING:  # a record for writing does without
     from rag_mcp.pure.citations import Row

@@ -24,8 +24,8 @@ from rag_mcp.pure.coverage import brief
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
-from rag_mcp.pure.snapshots import EVERYTHING, View
 from rag_mcp.pure.stages import Ask, Enough, Heard, SearchPolicy
+from rag_mcp.pure.view import EVERYTHING, View
 from rag_mcp.pure.words import looked_for
 
 FEW = 2
@@ -263,7 +263,7 @@ class _Search:
         for score, group in passages(rows, scores):
             inside = [row for row in group if not self.desk.corpus.escapes(row.source)]
             self.dropped += len(group) - len(inside)
-            if not inside or any(_joined(rows, inside) for _, rows in shown):
+            if not inside or any(_joined(before, inside) for _, before in shown):
                 continue
             shown.append((score, inside))
             if len(shown) == self.query.k:

@@ -10,7 +10,7 @@ from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.effects.snapshots import regroup_fault
 from rag_mcp.pure.errors import IndexFailed
 from rag_mcp.pure.findings import Finding, corpus_findings, index_finding, record_findings, snapshots_finding
-from rag_mcp.pure.snapshots import EVERYTHING
+from rag_mcp.pure.view import EVERYTHING
 
 
 @frozen

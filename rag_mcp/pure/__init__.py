@@ -6,6 +6,7 @@ Nouns
     identity      what an index was made by; what must be redone when that changes
     errors        every expected failure, a closed union
     vectors       checks and names of vectors
+    view          which rows a search sees
     wishes        what is asked of a run, over what was chosen for the store before
     tokens        how many a text has, where no tokenizer is at hand
     metrics       measures of a ranking, and of the characters it covers

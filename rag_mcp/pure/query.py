@@ -13,7 +13,7 @@ from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
 from rag_mcp.pure.dates import real_date
 from rag_mcp.pure.errors import MAX_QUERY, InvalidDocClass, InvalidQuery
 from rag_mcp.pure.fusion import MODES, Mode
-from rag_mcp.pure.snapshots import View
+from rag_mcp.pure.view import View
 
 DEFAULT_K = 5
 MAX_K = 20

@@ -16,8 +16,6 @@ answers by its newest snapshot that is not superseded, unless those are asked fo
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from attrs import frozen
-
 from rag_mcp.pure.crumbs import undated_headings
 from rag_mcp.pure.dates import dated, own_date, undated
 from rag_mcp.pure.identity import digest_of
@@ -28,20 +26,6 @@ RULE_VERSION = 1
 LEAST = 3
 """Files that make a series."""
 
-
-@frozen
-class View:
-    """Which rows a search sees: those of a class (None: any) that repeat none, or those that were so on a date.
-
-    `retired`: those of superseded documents, too.
-    """
-
-    doc_class: str | None = None
-    as_of: str | None = None
-    retired: bool = False
-
-
-EVERYTHING = View(retired=True)
 
 Place = tuple[str, int]
 """Path and ordinal of a passage."""

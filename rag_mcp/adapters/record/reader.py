@@ -16,8 +16,9 @@ from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads
 from rag_mcp.adapters.record.schema import connect_reader, translated
 from rag_mcp.pure.manifest import Entry
-from rag_mcp.pure.snapshots import View, hidden_on, series_of
+from rag_mcp.pure.snapshots import hidden_on, series_of
 from rag_mcp.pure.values import Chunk
+from rag_mcp.pure.view import View
 from rag_mcp.pure.words import expression
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.pure.manifest import NO_ROWS, Grouped, RowsSeen, Rule
-from rag_mcp.pure.snapshots import Place, Same, View, sameness
+from rag_mcp.pure.snapshots import Place, Same, sameness
+from rag_mcp.pure.view import View
 
 IN_USE = "rows.lifecycle = 'current'"
 """Of a row: its document is not superseded."""
