@@ -6,7 +6,6 @@ listed, also while somebody moves things about.
 
 import errno
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,9 +13,9 @@ from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.corpus_walk import Walk, relative
 from rag_mcp.adapters.indexed_files import take
-from rag_mcp.adapters.regular_files import FOLDER, clause, contents
+from rag_mcp.adapters.regular_files import FOLDER, clause, held_below
 from rag_mcp.pure.ignore import Rules
-from rag_mcp.pure.paths import inside
+from rag_mcp.pure.paths import inside, is_plain
 from rag_mcp.pure.values import Gap, Listing, NotTaken, Taken, Unreadable
 
 LARGEST = 64 * 1024 * 1024
@@ -71,22 +70,10 @@ class CorpusFolder:
 
     def read(self, path: str) -> Result[bytes, Unreadable]:
         """The bytes of one file: a regular file below the root, no link and no ".." on the way to it."""
-        parts = path.split("/")
-        if not inside(path) or not {"", ".", ".."}.isdisjoint(parts):
+        if not is_plain(path):
             return Failure(Unreadable(path, "not a path inside the corpus"))
-        try:
-            folder = self._descend(parts[:-1])
-        except (OSError, ValueError) as error:
-            return Failure(Unreadable(path, clause(error)))
-        try:
-            # Opening a pipe or a device may be felt at its other end; so its kind is asked for first.
-            if not stat.S_ISREG(os.stat(parts[-1], dir_fd=folder, follow_symlinks=False).st_mode):
-                return Failure(Unreadable(path, "not a regular file"))
-            return contents(folder, parts[-1], self._largest).alt(lambda it: Unreadable(path, it.why, it.lack))
-        except (OSError, ValueError) as error:
-            return Failure(Unreadable(path, clause(error)))
-        finally:
-            os.close(folder)
+        found = held_below(self._root, path.split("/"), self._largest)
+        return found.map(lambda it: it.data).alt(lambda it: Unreadable(path, it.why, it.lack))
 
     def take(self, path: str) -> Result[Taken, NotTaken]:
         """One file as `read`, but by a path without a link from the top of the file system on."""
@@ -100,16 +87,6 @@ class CorpusFolder:
             return relative(os.path.realpath(Path(self._root, path)), self._root) is None
         except (OSError, ValueError):
             return True
-
-    def _descend(self, parts: list[str]) -> int:
-        folder = os.open(self._root, FOLDER)
-        for part in parts:
-            try:
-                below = os.open(part, FOLDER, dir_fd=folder)
-            finally:
-                os.close(folder)
-            folder = below
-        return folder
 
     def _stores(self) -> Iterator[str]:
         for place in self._skip:

@@ -6,13 +6,12 @@ may be a link. So the place is what it was when its path was resolved, and the b
 
 import errno
 import os
-import stat
 from pathlib import Path
 
 from returns.result import Failure, Result
 
-from rag_mcp.adapters.regular_files import clause, held
-from rag_mcp.pure.paths import inside
+from rag_mcp.adapters.regular_files import held_below
+from rag_mcp.pure.paths import is_plain
 from rag_mcp.pure.values import Absence, NotTaken, Taken
 
 _PASSING = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
@@ -24,38 +23,10 @@ _NAMES_NOTHING = {errno.ENOENT, errno.ENAMETOOLONG}
 
 def take(root: str, path: str, largest: int) -> Result[Taken, NotTaken]:
     """The file at `path` below `root`, an absolute path without links, or what stands in the way."""
-    names = path.split("/")
-    if not inside(path) or not {"", ".", ".."}.isdisjoint(names):
+    if not is_plain(path):
         return Failure(NotTaken(Absence.GONE, "not a path inside the corpus"))
-    try:
-        folder = _folder([*Path(root).parts[1:], *names[:-1]])
-    except (OSError, ValueError) as error:
-        return Failure(_why(error))
-    try:
-        if not stat.S_ISREG(os.stat(names[-1], dir_fd=folder, follow_symlinks=False).st_mode):
-            return Failure(NotTaken(Absence.REPLACED, "not a regular file"))
-        return held(folder, names[-1], largest).alt(lambda it: NotTaken(_absence(it.code), it.why))
-    except (OSError, ValueError) as error:
-        return Failure(_why(error))
-    finally:
-        os.close(folder)
-
-
-def _folder(names: list[str]) -> int:
-    """The open folder that these names lead to, from the top."""
-    folder = os.open(os.sep, _PASSING)
-    for name in names:
-        try:
-            below = os.open(name, _PASSING, dir_fd=folder)
-        finally:
-            os.close(folder)
-        folder = below
-    return folder
-
-
-def _why(error: OSError | ValueError) -> NotTaken:
-    code = (error.errno or 0) if isinstance(error, OSError) else errno.ENOENT
-    return NotTaken(_absence(code), clause(error))
+    names = [*Path(root).parts[1:], *path.split("/")]
+    return held_below(os.sep, names, largest, _PASSING).alt(lambda it: NotTaken(_absence(it.code), it.why))
 
 
 def _absence(code: int) -> Absence:

@@ -9,7 +9,7 @@ A name can come to mean something else between any two calls; an open file canno
 import errno
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 from returns.result import Failure, Result, Success
@@ -36,6 +36,35 @@ class NotHad:
     why: str
     lack: Lack = Lack.UNREADABLE
     code: int = 0
+
+
+def held_below(top: str, names: Sequence[str], largest: int, passing: int = FOLDER) -> Result[Taken, NotHad]:
+    """The file that these names lead to from the folder `top`, each opened in the open folder before it, none a link.
+
+    `passing` are the flags that open a folder on the way.
+    """
+    try:
+        folder = _folder(top, names[:-1], passing)
+        try:
+            # Opening a pipe or a device may be felt at its other end; so its kind is asked for first.
+            if not stat.S_ISREG(os.stat(names[-1], dir_fd=folder, follow_symlinks=False).st_mode):
+                return Failure(NotHad("not a regular file", code=errno.ENXIO))
+            return held(folder, names[-1], largest)
+        finally:
+            os.close(folder)
+    except (OSError, ValueError) as error:
+        return Failure(_not_had(error))
+
+
+def _folder(top: str, names: Sequence[str], passing: int) -> int:
+    folder = os.open(top, passing)
+    for name in names:
+        try:
+            below = os.open(name, passing, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = below
+    return folder
 
 
 def contents(folder: int, name: str, largest: int) -> Result[bytes, NotHad]:
@@ -69,7 +98,7 @@ def held(folder: int, name: str, largest: int) -> Result[Taken, NotHad]:
 
 
 def _not_had(error: OSError | ValueError) -> NotHad:
-    return NotHad(clause(error), code=(error.errno or 0) if isinstance(error, OSError) else 0)
+    return NotHad(clause(error), code=(error.errno or 0) if isinstance(error, OSError) else errno.ENOENT)
 
 
 def _bytes(file: int, size: int) -> bytes:

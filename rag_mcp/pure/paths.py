@@ -28,6 +28,11 @@ def inside(path: str) -> bool:
     return _stays(path.split("/")) and _stays(_SEPARATOR.split(path))
 
 
+def is_plain(path: str) -> bool:
+    """True when `path` is inside and made of names alone: no empty one, no "." and no ".."."""
+    return inside(path) and {"", ".", ".."}.isdisjoint(path.split("/"))
+
+
 def _stays(parts: list[str]) -> bool:
     depth = 0
     for part in parts:
