@@ -16,14 +16,14 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, ToolAnnotations
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 import rag_mcp
+from rag_mcp.adapters.server.arguments import AS_SENT, QUERY, passages_wanted
 from rag_mcp.adapters.server.engine import Engine
 from rag_mcp.adapters.server.replies import SearchReply, to_wire
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
-from rag_mcp.pure.errors import MAX_QUERY
 from rag_mcp.pure.profiles import CORPUS, DEFAULT, KNOWLEDGE, TOOLS
 from rag_mcp.pure.query import DEFAULT_K, MAX_K
 from rag_mcp.pure.reply import Shape
@@ -80,14 +80,7 @@ LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 NO_FILTER: Any = None
 """What `doc_class` is by default; it is annotated as text all the same, or the SDK would read text as JSON."""
-AS_SENT = PlainValidator(lambda value: value)
-"""Bounds are published here and refused, where they must be, by the core: in the shape of every other reply."""
-QUERY = WithJsonSchema(
-    {"type": "string", "minLength": 1, "maxLength": MAX_QUERY, "description": "The question, or keywords."}
-)
-K = WithJsonSchema(
-    {"type": "integer", "minimum": 1, "maximum": MAX_K, "description": f"Passages to return; clamped to 1-{MAX_K}."}
-)
+K = passages_wanted(f"Passages to return; clamped to 1-{MAX_K}.")
 DOC_CLASS = WithJsonSchema(
     {
         "type": "string",
