@@ -176,23 +176,13 @@ def _outside(
         folder=str(folder),
         state=state,
         why=why,
-        size=_size(folder),
+        size=environment.size(folder),
         inside_corpus=inside,
         holder=(lock.noted(folder) or "another process") if busy else None,
         note=None if busy else lock.noted(folder),
         set_aside=os.path.lexists(folder / f"{FILE_NAME}.damaged"),
         strays=generations.strays(folder / "index", pointer.folder) if pointer else (),
     )
-
-
-def _size(folder: Path) -> int:
-    """Bytes of all files in a folder, as far as they can be seen."""
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                total += Path(place, name).lstat().st_size
-    return total
 
 
 def _corpus(root: Path) -> CorpusSeen:

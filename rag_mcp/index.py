@@ -296,11 +296,12 @@ class Index(Session):
 
     def stats(self) -> "Stats":
         """What the store holds and what it was made by. Raises Refused."""
+        from rag_mcp.adapters.environment import size
         from rag_mcp.effects.inspect import stats
 
         with self._snapshot() as snapshot:
-            size = sum(path.stat().st_size for path in self.store.rglob("*") if path.is_file())
-            return stats(snapshot, str(self.store), self._parts.settings.collection, size, self._parts.progress)
+            parts = self._parts
+            return stats(snapshot, str(self.store), parts.settings.collection, size(self.store), parts.progress)
 
     def manifest(self) -> "Manifest":
         """What the store was made from, file by file, and by what. Raises Refused (also EmptyStore)."""

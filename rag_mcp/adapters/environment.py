@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
 
@@ -48,6 +49,16 @@ def rooms(store: Path | None) -> tuple[Room, ...]:
     """The folders that are written to: that of temporary files, and the store's, or the next above it that is there."""
     temporary = _room("temporary folder", Path(_temporary()))
     return (temporary,) if store is None else (temporary, _room("disk of the store", _nearest(store)))
+
+
+def size(folder: Path) -> int:
+    """Bytes of all files in a folder, as far as they can be seen."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += Path(place, name).lstat().st_size
+    return total
 
 
 def _temporary() -> str:

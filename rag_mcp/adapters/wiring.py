@@ -1,10 +1,10 @@
 """The composition root: settings in, working parts out. Nothing else in the project names two adapters."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from attrs import evolve, field, frozen
 from returns.result import Failure
@@ -12,7 +12,7 @@ from returns.result import Failure
 from rag_mcp.adapters.corpus_files import CorpusFolder
 from rag_mcp.adapters.exchange import family
 from rag_mcp.adapters.lock import WriterLock
-from rag_mcp.adapters.record.reader import SqliteReader
+from rag_mcp.adapters.record.reader import SqliteReader, SqliteSnapshot
 from rag_mcp.adapters.record.schema import set_aside
 from rag_mcp.adapters.record.writer import SqliteRecord
 from rag_mcp.adapters.settings import Settings
@@ -28,6 +28,8 @@ from rag_mcp.pure.wishes import Wishes
 if TYPE_CHECKING:
     from rag_mcp.adapters.embedders.custom import TextsToNumbers
     from rag_mcp.adapters.stores.chroma import ChromaIndex
+
+T = TypeVar("T")
 
 
 def no_checkpoint(name: str) -> None:
@@ -174,20 +176,20 @@ def reassembled(parts: Parts, pointer: Pointer | None) -> Parts:
 
 def stored_pointer(folder: Path) -> Pointer | None:
     """What the record in a folder points to; None when it cannot say."""
-    try:
-        with SqliteReader(folder).snapshot() as snapshot:
-            return snapshot.pointer()
-    except (OSError, RecordDamaged, RecordForeign, RecordUnavailable):
-        return None
+    return _told(folder, lambda snapshot: snapshot.pointer(), None)
 
 
 def stored_choices(folder: Path) -> Choices:
     """What was chosen for the store in a folder; the defaults where it cannot say."""
+    return _told(folder, lambda snapshot: snapshot.choices(), Choices())
+
+
+def _told(folder: Path, ask: Callable[[SqliteSnapshot], T], otherwise: T) -> T:
     try:
         with SqliteReader(folder).snapshot() as snapshot:
-            return snapshot.choices()
+            return ask(snapshot)
     except (OSError, RecordDamaged, RecordForeign, RecordUnavailable):
-        return Choices()
+        return otherwise
 
 
 def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
@@ -209,8 +211,9 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
             ConfigError(f"the store was made by embedder {name!r}, which is not known here; name one with --embedder")
         )
     made = OnnxEmbedder(spec, model_dir=settings.model_dir, engine=settings.engine)
-    named = pointer is not None and pointer.embedder.name == spec.name
-    return present_or_absent(made, pointer.embedder) if pointer is not None and named else made
+    if pointer is None or pointer.embedder.name != spec.name:
+        return made
+    return present_or_absent(made, pointer.embedder)
 
 
 def fetch_model(name: str) -> Sequence[tuple[Path, str]]:
