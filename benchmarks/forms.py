@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from benchmarks.judged import Ranking
-from rag_mcp.pure.fusion import WEIGHT
+from rag_mcp.pure.fusion import WEIGHT, fuse
 from rag_mcp.pure.stages import SearchPolicy
 
 DEPTH = SearchPolicy().depth
@@ -11,20 +11,29 @@ Order = Callable[[Mapping[int, float], Mapping[int, float]], Ranking]
 """Cosines of the nearest passages and of those found by words, and BM25 of the latter -> passages, best first."""
 
 
-def convex(weight: float, *, spread: bool = False) -> Order:
-    """The convex combination; with `spread` the cosines are stretched to 0..1 first."""
+def convex(weight: float) -> Order:
+    """The product's own fusion, by this weight."""
 
     def order(cosines: Mapping[int, float], bm25: Mapping[int, float]) -> Ranking:
-        best = max(bm25.values(), default=0.0) or 1.0
-        low, high = (min(cosines.values()), max(cosines.values())) if spread else (0.0, 1.0)
-        width = (high - low) or 1.0
-        scores = {
-            at: weight * max(0.0, cosine - low) / width + (1 - weight) * bm25.get(at, 0.0) / best
-            for at, cosine in cosines.items()
-        }
-        return sorted(scores, key=lambda at: (-scores[at], at))
+        traces = fuse(_named(cosines), _named(bm25), "hybrid", weight)
+        return sorted(cosines, key=lambda at: (-traces[str(at)].score, at))
 
     return order
+
+
+def spread(weight: float) -> Order:
+    """The same, over cosines that are stretched to 0..1 first."""
+
+    def order(cosines: Mapping[int, float], bm25: Mapping[int, float]) -> Ranking:
+        low, high = min(cosines.values()), max(cosines.values())
+        width = (high - low) or 1.0
+        return convex(weight)({at: (cosine - low) / width for at, cosine in cosines.items()}, bm25)
+
+    return order
+
+
+def _named(scores: Mapping[int, float]) -> dict[str, float]:
+    return {str(at): score for at, score in scores.items()}
 
 
 def reciprocal(k: int = 60) -> Order:
@@ -53,7 +62,7 @@ FORMS: Mapping[str, Order] = {
     "semantic": alone(words=False),
     "keyword": alone(words=True),
     "reciprocal ranks": reciprocal(),
-    **{f"convex, spread, w={w}": convex(w, spread=True) for w in (0.4, 0.5, 0.6)},
+    **{f"convex, spread, w={w}": spread(w) for w in (0.4, 0.5, 0.6)},
     **{f"convex, w={w}": convex(w) for w in (0.4, 0.5, 0.6, 0.7, 0.8)},
 }
 DEFAULT = f"convex, w={WEIGHT}"

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 from benchmarks.accounting import PYTHON
 from benchmarks.pipes import DISCOVER, INITIALIZE, INITIALIZED, LIST, SERVER, Message, Piped, call, settings_of, started
+from rag_mcp.pure.stages import SearchPolicy
 
 T = TypeVar("T")
 K = 5
-DEPTH = 100
+DEPTH = SearchPolicy().depth
 """Neighbours that the library asks of the index for K passages: one text may stand in many places."""
 AT_ONCE = 8
 BARE = (PYTHON, str(Path(__file__).with_name("bare_server.py")))

@@ -2,15 +2,16 @@
 
 default   every run                     CI=1: the same examples each time
 long      RAG_MCP_LONG=1                twenty times as many
-hunt      RAG_MCP_PROFILE=hunt          for planted faults: the first failure is enough, and is not made small
+hunt      RAG_MCP_PROFILE=hunt          for planted faults: the first failure is enough and is not made small; no chance
 """
 
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from embedding_server import Running, running
 from hypothesis import HealthCheck, Phase, settings
 from real_stores import RealStores
 
@@ -30,6 +31,7 @@ settings.register_profile(
     settings.get_profile("default"),
     max_examples=200,
     phases=[Phase.explicit, Phase.generate],
+    derandomize=True,  # whether a fault is caught must not be chance
     database=None,
 )
 settings.load_profile(os.environ.get("RAG_MCP_PROFILE") or ("long" if os.environ.get("RAG_MCP_LONG") else "default"))
@@ -39,6 +41,20 @@ def pytest_configure(config: pytest.Config) -> None:
     """One watch for each run, however many processes share it."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(RealStores(os.environ))
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Running]:
+    """A service on loopback that embeds, for all that ask it."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def server(served: Running) -> Running:
+    """The same, without faults and with nothing asked of it yet."""
+    served.control()
+    return served
 
 
 @pytest.fixture(scope="session")

@@ -126,17 +126,17 @@ def test_the_script_beside_the_interpreter_is_registered_and_its_links_are_kept(
 
 
 def test_each_client_is_looked_for_where_it_looks() -> None:
-    home, here = Path("/h"), Path("/work")
+    home, here = Path("/h"), Path("/here")
 
     def place(client: str, platform: str = "linux", **environ: str) -> str:
         return str(clients.place(CLIENTS[client], environ=environ, home=home, folder=here, platform=platform))
 
-    assert place("claude-code") == "/work/.mcp.json"
-    assert place("vscode") == "/work/.vscode/mcp.json"
+    assert place("claude-code") == "/here/.mcp.json"
+    assert place("vscode") == "/here/.vscode/mcp.json"
     assert place("cursor") == "/h/.cursor/mcp.json"
     assert place("codex", CODEX_HOME="") == "/h/.codex/config.toml"
     assert place("codex", CODEX_HOME="/c") == "/c/config.toml"
-    assert place("codex", CODEX_HOME="c") == "/work/c/config.toml"
+    assert place("codex", CODEX_HOME="c") == "/here/c/config.toml"
     desktop = "Claude/claude_desktop_config.json"
     assert place("claude-desktop") == f"/h/.config/{desktop}"
     assert place("claude-desktop", XDG_CONFIG_HOME="/x") == f"/x/{desktop}"

@@ -5,11 +5,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from embedding_server import Running, running
+from embedding_server import Running
 from wires import serving
 
 from rag_mcp import Index, Refused
@@ -20,18 +19,6 @@ ROOT = Path(__file__).parents[1]
 BAKERY = ROOT / "tests" / "golden" / "bakery"
 SECRET = "sk-very-secret-0123456789"
 GEMMA, OTHER = "ollama:embeddinggemma", "openai:plain"
-
-
-@pytest.fixture(scope="module")
-def started() -> Iterator[Running]:
-    with running() as server:
-        yield server
-
-
-@pytest.fixture
-def server(started: Running) -> Running:
-    started.control()
-    return started
 
 
 @pytest.fixture

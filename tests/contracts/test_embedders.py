@@ -13,7 +13,6 @@ from struct import pack
 
 import pytest
 from attrs import evolve
-from embedding_server import Running, running
 from faulty import REPORTED, RETURNED, Faulty, raises
 from returns.result import Failure, Success
 
@@ -142,12 +141,6 @@ class Spelling:
         return [count / hypot(*counts) for count in counts]
 
 
-@pytest.fixture(scope="session")
-def served() -> Iterator[Running]:
-    with running() as server:
-        yield server
-
-
 LOCAL = ["hash", "custom", "tiny", "tiny_openvino", pytest.param("minilm", marks=pytest.mark.model)]
 SERVICES = ["ollama:plain", "openai:plain"]
 
@@ -155,7 +148,7 @@ SERVICES = ["ollama:plain", "openai:plain"]
 @pytest.fixture(params=[*LOCAL, *SERVICES])
 def embedder(request) -> Iterator[Embedder]:
     if request.param in SERVICES:
-        server = request.getfixturevalue("served")
+        server = request.getfixturevalue("server")
         remote = connected(service(request.param, server.variables(request.param)).unwrap())
         yield remote
         remote.close()

@@ -9,7 +9,7 @@ from math import inf
 
 import pytest
 from attrs import define, evolve, field
-from embedding_server import DIM, WINDOW, Running, running
+from embedding_server import DIM, WINDOW, Running
 from returns.result import Success
 
 from rag_mcp.adapters.embedders import calls
@@ -38,18 +38,6 @@ class Watch:
 
     def clock(self) -> float:
         return self.now
-
-
-@pytest.fixture(scope="module")
-def started() -> Iterator[Running]:
-    with running() as server:
-        yield server
-
-
-@pytest.fixture
-def server(started: Running) -> Running:
-    started.control()
-    return started
 
 
 @pytest.fixture

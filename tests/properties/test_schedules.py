@@ -13,11 +13,11 @@ awkward = st.text(st.sampled_from("ab %$\\\"';#&()ü\t/=-{}*~"), min_size=1, max
 jobs = st.builds(
     Job,
     st.from_regex(r"rag-mcp-[a-z0-9]{1,8}", fullmatch=True),
-    st.lists(awkward, min_size=1, max_size=5).map(lambda words: ("/opt/r" + words[0], *words[1:])),
+    st.lists(awkward, min_size=1, max_size=5).map(lambda words: ("/r" + words[0], *words[1:])),
     st.sampled_from((1, 5, 15, 30, 60, 120, 1440, 10080)),
     awkward,
 )
-PERCENT = Job("rag-mcp-a", ("/opt/rag mcp/bin", "tick", '/home/me/100% "notes" $HOME\'s'), 15, "100%")
+PERCENT = Job("rag-mcp-a", ("/rag mcp/bin", "tick", '/notes of me/100% "notes" $HOME\'s'), 15, "100%")
 
 
 def unit_words(line: str) -> list[str]:
