@@ -47,12 +47,6 @@ def wishes(
     return Success(Wishes(chunking, mirror_dir, mirror_basenames))
 
 
-def wished(choices: Choices) -> Wishes:
-    """The wishes of which just these choices come, whatever the store has."""
-    labelling = choices.labelling
-    return Wishes(choices.chunking, labelling.mirror_dir, labelling.mirror_basenames)
-
-
 def folder(mirror_dir: str) -> str:
     """A mirror folder as it is kept: with one slash at its end; "" is the corpus itself."""
     name = mirror_dir.replace("\\", "/").rstrip("/")

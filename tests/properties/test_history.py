@@ -28,6 +28,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from properties.fakes import BlindSpots, Counting, FolderIndex, Plug, PulledPlug
+from properties.worlds import wished
 from returns.result import Success
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
@@ -46,7 +47,6 @@ from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.summary import Report
 from rag_mcp.pure.values import Chunk
 from rag_mcp.pure.vectors import rid
-from rag_mcp.pure.wishes import wished
 
 PATHS = ("a.md", "b.md", "notes/a.md", "notes/b.md", "notes/deep/c.md", "context/handoff.md")
 DATED = tuple(f"log/pump-2031-04-0{day}.md" for day in (1, 2, 3, 5))

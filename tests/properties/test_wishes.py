@@ -2,12 +2,13 @@
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from properties.worlds import wished
 from returns.result import Failure, Success
 
 from rag_mcp.pure.classify import doc_class
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.identity import Choices, Chunking, Labelling
-from rag_mcp.pure.wishes import Wishes, in_characters, wished, wishes
+from rag_mcp.pure.wishes import Wishes, in_characters, wishes
 
 names = st.text("abc.-", min_size=1, max_size=6)
 folders = st.lists(st.text("abc", min_size=1, max_size=3), max_size=2).map(

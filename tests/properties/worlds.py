@@ -12,7 +12,7 @@ from attrs import define, evolve, field, frozen
 from hypothesis import strategies as st
 
 from rag_mcp.effects.snapshots import regroup
-from rag_mcp.pure.identity import Chunking, EmbedderIdentity, Labelling, RunIdentity
+from rag_mcp.pure.identity import Choices, Chunking, EmbedderIdentity, Labelling, RunIdentity
 from rag_mcp.pure.manifest import NO_ROWS, Belief, Entry, Grouped, IndexSeen, RowsSeen, entry_of, row_mark
 from rag_mcp.pure.planning import Cached, Settled, plan_ingest, plan_reads, plan_rows, segments, settle
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reembed, Write, embeds
@@ -20,6 +20,7 @@ from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.regrouping import inquiry, regrouped, rule_of
 from rag_mcp.pure.snapshots import Place, Same, sameness
 from rag_mcp.pure.values import Chunk, Document, Excluded, Gap, Listing, Prepared, Sighting, Unreadable
+from rag_mcp.pure.wishes import Wishes
 
 ROOT = "/corpus"
 ANY = Limits(allow=2**62)
@@ -32,6 +33,12 @@ MINI = EmbedderIdentity("mini", "w1", "t1", 4, "mean", "", "", 256)
 MINI_RETRAINED = evolve(MINI, weights="w2")
 OTHER = EmbedderIdentity("other", "w9", "t9", 4, "mean", "", "doc: ", 64)
 RUN = RunIdentity(MINI)
+
+
+def wished(choices: Choices) -> Wishes:
+    """The wishes of which just these choices come, whatever the store has."""
+    labelling = choices.labelling
+    return Wishes(choices.chunking, labelling.mirror_dir, labelling.mirror_basenames)
 
 
 def sha(text: str) -> str:
