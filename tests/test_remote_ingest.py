@@ -31,12 +31,16 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-def cli(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def environment(home: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAG_MCP_", "XDG_"))}
+    return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+
+def cli(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "rag_mcp.cli", *arguments],
         cwd=home,
-        env=kept | {"HOME": str(home), "PYTHONPATH": str(ROOT)} | variables,
+        env=environment(home) | variables,
         capture_output=True,
         text=True,
         check=False,
@@ -171,6 +175,27 @@ def test_texts_that_would_leave_this_machine_are_warned_of_before_they_do(notes:
     assert warning.startswith("rag-mcp: warning: embedder openai:plain is at http://host.invalid/v1, which is not this")
     assert "does not answer" in failure
     assert SECRET not in done.stderr + done.stdout
+
+
+def test_every_verb_that_sends_texts_away_or_has_them_sent_says_so(notes: Path, server: Running) -> None:
+    with opened(notes, server, OTHER) as index:
+        index.ingest()
+    away = server.variables(OTHER) | {"RAG_MCP_EMBED_URL": "http://host.invalid/v1", "RAG_MCP_DB_PATH": "store"}
+    told = "is at http://host.invalid/v1, which is not this machine"
+    assert told in cli(notes.parent, "schedule", "notes", **away).stderr
+    assert told in cli(notes.parent, "cutover", "--embedder", "openai:other", RAG_MCP_EMBED_DIM="8", **away).stderr
+    quiet = cli(notes.parent, "tick", "notes", "--log", "log", **away)
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+    assert told in (notes.parent / "log").read_text()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rag_mcp.cli", "watch", "notes"],
+        cwd=notes.parent,
+        env=environment(notes.parent) | away,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as watch:
+        assert watch.stderr and told in watch.stderr.readline()
+        watch.kill()
 
 
 def test_the_server_answers_through_a_service_and_says_what_is_amiss(notes: Path, server: Running) -> None:

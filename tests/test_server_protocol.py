@@ -151,6 +151,10 @@ ODD = [
     b'{"jsonrpc":"2.0","method":"notifications/nonsense","params":{}}',
     b"\xff\xfe\x00garbage",
     b'{"jsonrpc":"2.0","id":96,"method":"tools/call","params":{"name":"search_knowledge","arguments":{"query":"\\ud800"}}}',
+    b'{"jsonrpc":"2.0","id":97,"method":"tools/call","params":["\\ud800"]}',
+    b'{"jsonrpc":"2.0","id":98,"method":"ping","params":[1]}',
+    b'{"id":99,"method":"ping"}',
+    b'{"jsonrpc":"2.0","id":100,"result":"\\ud800"}',
     b"x" * 300_000,
 ]
 
@@ -163,8 +167,11 @@ def test_odd_frames_are_refused_or_passed_over_and_the_connection_stays_usable(h
         for number in (90, 91, 92, 93, 94, 95):
             assert "error" in server.answer(number) or server.answer(number)["result"]["isError"]
         assert server.answer(94)["error"]["code"] == -32602
+        assert server.answer(96)["result"]["structuredContent"]["query"] == "\ufffd"
+        assert [server.answer(number)["error"]["code"] for number in (97, 98, 99)] == [-32600] * 3
         assert server.end() == 0
     assert b"Traceback" not in server.stderr
+    assert {None, 100}.isdisjoint(message.get("id") for message in server.said)
 
 
 NOISY = """

@@ -13,7 +13,7 @@ from returns.result import Failure, Result
 
 from rag_mcp import golden
 from rag_mcp.adapters import exchange
-from rag_mcp.adapters.commands import Options, allowance, echo, print_json, show_plan
+from rag_mcp.adapters.commands import Options, allowance, echo, print_json, show_plan, warn
 from rag_mcp.adapters.settings import Settings, resolve
 from rag_mcp.adapters.terminal import progress_for
 from rag_mcp.adapters.wiring import stored_choices, stored_pointer
@@ -57,6 +57,7 @@ def build(options: Options, settings: Settings, store: Path) -> int:
         allow = allowance(options["allow_prune"])
         if options["act"] == "plan":
             return show_plan(new, new.plan(allow_prune=allow), {**options, "out": None}, allow, corpus)
+        warn(new)
         report = new.ingest(allow_prune=allow)
         compared = _compared(options, old, new)
         _keep(exchange.member(store, NEXT), compared[1] if compared else None)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from rag_mcp.adapters.commands import Options
+from rag_mcp.adapters.commands import Options, opened, warn
 from rag_mcp.adapters.registering import absolute, this_command
 from rag_mcp.adapters.settings import DEFAULT_COLLECTION, Settings, is_folder, resolve
 from rag_mcp.adapters.upkeep import corpus_of
@@ -27,6 +27,9 @@ from rag_mcp.pure.schedules import Job
 def schedule(options: Options) -> int:
     """Print, install or remove."""
     job = job_of(options)
+    if options["act"] != "remove":
+        with opened(options, corpus=corpus_of(options, "schedule")) as index:
+            warn(index)
     kind = options["kind"] or usual_kind()
     act = {"print": show, "install": install, "remove": remove}[options["act"] or "print"]
     act(kind, job)

@@ -35,7 +35,8 @@ def tick(options: Options) -> int:
             report = index.ingest(
                 full=options["full"], clean=options["clean"], allow_prune=allowance(options["allow_prune"])
             )
-        code, said = report.exit_code, render.report_line(report)
+            away = f"; {index.warning}" if index.warning else ""
+        code, said = report.exit_code, render.report_line(report) + away
     except Refused as refused:
         code, said = code_of(refused.failure), refused.failure.message
         if code != summary.BUSY:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import click
 
-from rag_mcp.adapters.commands import Options, allowance, opened, print_json
+from rag_mcp.adapters.commands import Options, allowance, opened, print_json, warn
 from rag_mcp.adapters.settings import named
 from rag_mcp.pure import summary
 from rag_mcp.pure.paths import printable
@@ -41,6 +41,7 @@ def watch(options: Options) -> int:
         click.echo(f"rag-mcp: {sentence}", err=True)
 
     with opened(options, corpus=corpus) as index:
+        warn(index)
         if not (options["quiet"] or options["as_json"]):
             say(f"watching {printable(corpus)} for {printable(str(index.store))} (Ctrl-C ends it)")
         try:

@@ -21,7 +21,7 @@ from pydantic import Field, WithJsonSchema
 import rag_mcp
 from rag_mcp.adapters.server.arguments import AS_SENT, QUERY, passages_wanted
 from rag_mcp.adapters.server.engine import Engine
-from rag_mcp.adapters.server.replies import SearchReply, to_wire
+from rag_mcp.adapters.server.replies import SearchReply, to_wire, whole
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
 from rag_mcp.pure.profiles import CORPUS, DEFAULT, KNOWLEDGE, TOOLS
@@ -188,7 +188,7 @@ def _show_documents(app: MCPServer[Any], engine: Engine) -> None:
                 f"{source!r} has {len(text)} characters, more than the {LONGEST} that are read at once;"
                 f" read lines of it: rag://{source}?lines=1-500"
             )
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return whole(text)
 
 
 def _lines(asked: str | None) -> tuple[int, int] | None:

@@ -102,9 +102,14 @@ class SearchReply(Part):
     error: ErrorPart | None = None
 
 
+def whole(text: str) -> str:
+    """The text as JSON can carry it: what is no character (half of a pair, a byte of a file name) becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def to_wire(shape: Shape) -> CallToolResult:
-    """Both channels. What is no character (half of a pair, a byte of a file name) becomes U+FFFD on its way."""
-    text = compact(shape).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """Both channels."""
+    text = whole(compact(shape))
     structure = json.loads(text)
     kind: Literal["text"] = "text"
     return CallToolResult(

@@ -24,6 +24,7 @@ from mcp.types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPC
 
 from rag_mcp.adapters.server.app import make_app
 from rag_mcp.adapters.server.engine import Engine
+from rag_mcp.adapters.server.frames import read_again
 from rag_mcp.pure.profiles import DEFAULT
 
 Incoming = SessionMessage | Exception
@@ -83,6 +84,8 @@ class Connection:
         probing = True
         async with self._wire_in, to_core:
             async for item in self._wire_in:
+                if isinstance(item, Exception):
+                    item = await self._read_again(item)
                 message = None if isinstance(item, Exception) else item.message
                 if isinstance(message, JSONRPCRequest):
                     probing = probing and message.method == "server/discover"
@@ -96,6 +99,13 @@ class Connection:
             with anyio.move_on_after(DRAIN):
                 while self._pending:
                     await anyio.sleep(0.01)
+
+    async def _read_again(self, unread: Exception) -> Incoming:
+        """What the SDK could not read, where it can be mended; a request that cannot is answered."""
+        again = read_again(unread)
+        if isinstance(again, JSONRPCError):
+            await self._wire_out.send(SessionMessage(again))
+        return SessionMessage(again) if isinstance(again, JSONRPCRequest | JSONRPCNotification) else unread
 
     async def _answer(self, from_core: ReadStream[SessionMessage]) -> None:
         async with self._wire_out:
