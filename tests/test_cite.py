@@ -101,6 +101,20 @@ def test_what_lies_outside_gets_the_same_refusal_whether_it_is_there_or_not(
     assert "Secret" not in str(there.value)
 
 
+def test_a_file_that_asks_to_be_left_out_now_and_a_second_name_of_other_bytes_show_nothing(
+    home: Path, index: Index, hit: Citation
+) -> None:
+    page = home / "notes" / hit.source
+    page.write_text("---\nrag: false\n---\n# Secret\n")
+    left_out = index.cite(f"{hit.source}:1-5")
+    page.unlink()
+    (home / "secret.md").write_text("# Secret\n")
+    page.hardlink_to(home / "secret.md")
+    linked = index.cite(f"{hit.source}:1-5")
+    assert left_out == linked
+    assert (linked.verdict, linked.text) == (Verdict.GONE, None)
+
+
 def test_single_lines_windows_paths_and_lines_beyond_the_end_are_understood(index: Index, hit: Citation) -> None:
     assert index.cite("part0\\page3.md:1").text == "# Page 3\n"
     assert index.cite("part0\\page3.md:1").cited.source == "part0/page3.md"

@@ -24,7 +24,7 @@ def cite(corpus: Corpus, snapshot: Snapshot, asked: Lines, wanted: str | None) -
     quote = rows[0].text if rows else None
     if source is not None:
         cited = Lines(source, asked.first, asked.last)
-        return Success(judged(cited, text_now(corpus, source), wanted, quote, others))
+        return Success(judged(cited, text_now(corpus, snapshot, source), wanted, quote, others))
     moved = judged(asked, None, wanted, quote, others)
     return Success(moved) if moved.now else Failure(SourceUnavailable(asked.source))
 
@@ -33,8 +33,8 @@ def _elsewhere(corpus: Corpus, rows: Sequence[Row], source: str | None) -> Itera
     """Places in other documents that hold the text now, by path."""
     for row in rows:
         if row.source != source and not corpus.escapes(row.source):
-            match corpus.read(row.source):
-                case Success(data) if FileNow(row.source, data).holds(row):
+            match corpus.take(row.source):
+                case Success(taken) if FileNow(row.source, taken.data).holds(row):
                     yield Lines(row.source, row.start_line, row.end_line)
                 case _:
                     continue

@@ -23,14 +23,17 @@ def read_source(
     corpus: Corpus, snapshot: Snapshot, source: str, lines: tuple[int, int] | None = None
 ) -> Result[str, SourceUnavailable]:
     """The text, or its lines from the first to the last number given (from 1, both included; cut to what is there)."""
-    text = _own_text(corpus, snapshot, source) if is_known(corpus, snapshot, source) else None
+    text = text_now(corpus, snapshot, source) if is_known(corpus, snapshot, source) else None
     if text is None:
         return Failure(SourceUnavailable(source))
     return Success(text if lines is None else lines_of(text, *lines))
 
 
-def _own_text(corpus: Corpus, snapshot: Snapshot, source: str) -> str | None:
-    """The text, unless a link leads to it, it is but a second name of other bytes, or it asks to be left out now."""
+def text_now(corpus: Corpus, snapshot: Snapshot, source: str) -> str | None:
+    """The text of a document that is known; None where it cannot be had.
+
+    Nor is it to be had where a link leads to it, it is but a second name of other bytes, or it asks to be left out now.
+    """
     known = snapshot.document(source)
     match corpus.take(source):
         case Success(taken) if known is not None and shown(source, taken, known[0].digest):
@@ -53,15 +56,6 @@ def is_known(corpus: Corpus, snapshot: Snapshot, source: str) -> bool:
     if not is_unicode(source):
         return False
     return bool(snapshot.keys_of([source])[source]) and not corpus.escapes(source)
-
-
-def text_now(corpus: Corpus, source: str) -> str | None:
-    """The text of a known document; None where it cannot be had."""
-    match corpus.read(source):
-        case Success(data):
-            return decode(source, data).value_or(None)
-        case _:
-            return None
 
 
 class FileNow:
