@@ -267,6 +267,8 @@ def test_registrations_that_point_nowhere_are_errors_and_foreign_ones_are_nobody
         "emptied": {"command": sys.executable, "args": ["-m", "rag_mcp"], "env": {**whole, "RAG_MCP_DB_PATH": "/gone"}},
         "filled in": {"command": sys.executable, "args": ["-m", "rag_mcp", "--corpus", "${workspaceFolder}"]},
         "foreign": {"command": "/gone/other", "args": ["--corpus", "/gone"]},
+        "another's": {"command": sys.executable, "args": [str(home / "server.py")]},
+        "script": {"command": sys.executable, "args": [str(ROOT / "server.py")]},
         "odd": ["not", "an", "entry"],
     }
     (home / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
@@ -280,6 +282,8 @@ def test_registrations_that_point_nowhere_are_errors_and_foreign_ones_are_nobody
     }
     assert {name.rstrip("]") for name in errors} == {"by options", "moved", "emptied", "rag"}
     assert [f.where.split()[0] for f in seen.findings if "not looked at" in f.what] == ["Cursor"]
+    unsaid = [f.where.rpartition("[")[2] for f in seen.findings if "names no corpus" in f.what]
+    assert unsaid == ["script]", "rag]"]
     assert any(f.where.endswith("[whole]") and f.severity is Severity.OK for f in seen.findings)
 
 

@@ -112,6 +112,14 @@ def test_what_is_at_its_default_is_not_registered_but_the_store_always_is(world:
     assert servers["two"]["env"]["RAG_MCP_COLLECTION"] == "c"
 
 
+def test_the_profiles_of_tools_are_registered_and_a_name_that_is_none_is_refused(world: Path) -> None:
+    install(world, "claude-code", "--tools", "corpus")
+    install(world, "claude-code", "--name", "two", env={"RAG_MCP_TOOLS": "corpus, knowledge"})
+    servers = read(world / ".mcp.json")["mcpServers"]
+    assert [servers[name]["env"]["RAG_MCP_TOOLS"] for name in ("rag", "two")] == ["corpus", "knowledge,corpus"]
+    assert "name some of knowledge, corpus" in install(world, "claude-code", "--tools", "all", code=2)
+
+
 def test_the_script_beside_the_interpreter_is_registered_and_its_links_are_kept(world: Path) -> None:
     (world / "bin").mkdir()
     (world / "bin" / "python").symlink_to(sys.executable)

@@ -50,6 +50,13 @@ def served(options: dict[str, Any]) -> NoReturn:
     serving.run(options)
 
 
+profiled = click.option(
+    "--tools",
+    metavar="PROFILES",
+    help="knowledge, corpus, or both with a comma. [default: knowledge; env RAG_MCP_TOOLS]",
+)
+
+
 @cli.command(short_help="Bring the store up to date with a folder.")
 @click.argument("corpus", required=False)
 @click.option("--plan", "plan_only", is_flag=True, help="Show what would be done, and stop. Writes nothing.")
@@ -122,11 +129,7 @@ def stats() -> None:
 
 @cli.command(short_help="Be the MCP server.")
 @click.option("--corpus", metavar="ROOT", help="The folder whose files may be shown. [env RAG_MCP_CORPUS_ROOT]")
-@click.option(
-    "--tools",
-    metavar="PROFILES",
-    help="knowledge, corpus, or both with a comma. [default: knowledge; env RAG_MCP_TOOLS]",
-)
+@profiled
 @click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="With http: where to listen.", show_default=True)
 @click.option("--port", default=8765, type=click.IntRange(1, 65535), help="With http.", show_default=True)
@@ -150,6 +153,7 @@ def serve(context: click.Context, /, **given: Any) -> None:
     "client", metavar="CLIENT", type=click.Choice(["claude-code", "claude-desktop", "cursor", "vscode", "codex"])
 )
 @click.option("--corpus", metavar="ROOT", help="The folder to be served. [env RAG_MCP_CORPUS_ROOT]")
+@profiled
 @click.option("--name", default="rag", metavar="NAME", help="What the client calls it.", show_default=True)
 @click.option("--file", type=click.Path(), help="The client's file, where it is not at its usual place.")
 @click.option("--print", "print_only", is_flag=True, help="Show what would be written, and stop.")

@@ -7,7 +7,7 @@ is absolute, every setting is named, and the program is the one that runs now.
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,13 @@ from returns.result import Failure, Success
 
 from rag_mcp.adapters import clients
 from rag_mcp.adapters.commands import print_json
+from rag_mcp.adapters.serving import profiles
 from rag_mcp.adapters.settings import DEFAULT_COLLECTION, Settings, is_folder, resolve
-from rag_mcp.effects.boundary import Refused
+from rag_mcp.effects.boundary import Refused, value
 from rag_mcp.pure import summary
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.paths import printable
+from rag_mcp.pure.profiles import DEFAULT
 from rag_mcp.pure.registration import CLIENTS, Action, Client, Registration, flaw
 from rag_mcp.pure.services import SECRETS, is_service, service
 
@@ -29,7 +31,7 @@ def run(options: Mapping[str, Any]) -> int:
     """Register, or show what would be written; 0. Raises Refused(ConfigError)."""
     client = CLIENTS[options["client"]]
     settings, corpus = _settings(options)
-    entry = _registration(options["name"], settings, corpus)
+    entry = _registration(options["name"], settings, corpus, value(profiles(os.environ, options)))
     if why := flaw(entry):
         raise Refused(ConfigError(why))
     draft = clients.draft(_file(client, options), client, entry)
@@ -69,13 +71,15 @@ def _settings(options: Mapping[str, Any]) -> tuple[Settings, Path]:
             raise AssertionError(never)
 
 
-def _registration(name: str, settings: Settings, corpus: Path) -> Registration:
+def _registration(name: str, settings: Settings, corpus: Path, shown: Sequence[str]) -> Registration:
     """What the client is told. The store is always named: a client may not see the user's data directory."""
     env = {"RAG_MCP_CORPUS_ROOT": str(corpus), "RAG_MCP_DB_PATH": str(absolute(settings.store))}
     if settings.collection != DEFAULT_COLLECTION:
         env["RAG_MCP_COLLECTION"] = settings.collection
     if settings.embedder is not None:
         env["RAG_MCP_EMBEDDER"] = settings.embedder
+    if shown != DEFAULT:
+        env["RAG_MCP_TOOLS"] = ",".join(shown)
     if settings.engine is not None:
         env["RAG_MCP_ENGINE"] = settings.engine
     if settings.model_dir is not None:

@@ -73,6 +73,7 @@ def _is_ours(command: str, arguments: Sequence[str], env: Mapping[str, str]) -> 
         told
         or Path(command).name.startswith("rag-mcp")
         or any(word in MODULES or Path(word).name in ("run_server.py", "rag-mcp") for word in arguments)
+        or any(Path(word).name == "server.py" and is_folder(Path(word).with_name("rag_mcp")) for word in arguments)
     )
 
 

@@ -1,4 +1,4 @@
-"""Lines of a client that the SDK cannot read and would pass over: a request among them is owed an answer all the same."""
+"""Lines of a client that the SDK cannot read and would pass over: a request among them is owed an answer."""
 
 import json
 from typing import Any
