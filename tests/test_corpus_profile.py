@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from embedding_server import running
 from returns.result import Success
@@ -19,9 +20,12 @@ from wires import ROOT, Message, Server, call, request, serving, world
 
 from rag_mcp import Index
 from rag_mcp.adapters.embedders.hashing import HashEmbedder
+from rag_mcp.adapters.server import schemas
 from rag_mcp.adapters.server.engine import Engine
+from rag_mcp.adapters.server.tools import OFFERS
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.pure.corpus_reply import PROMISED
+from rag_mcp.pure.profiles import TOOLS
 
 SECRET = "the combination of the safe is 4711"
 PUMPS = f"---\ntitle: Pump manual\n---\n\n# Pumps\n\n{'Every pump has a valve. ' * 60}\n\n## Valves\n\nValve 3 leaks.\n"
@@ -68,6 +72,7 @@ class Asked:
         structure: Message = result["structuredContent"]
         assert json.loads(result["content"][0]["text"]) == structure
         assert result["isError"] is ("error" in structure)
+        jsonschema.validate(structure, {"search_corpus": schemas.CORPUS_GIVES, "get_file": schemas.FILE_GIVES}[name])
         return structure
 
     def refused(self, name: str, kind: str, **arguments: Any) -> str:
@@ -76,6 +81,14 @@ class Asked:
         assert list(shape) == ["error"] and shape["error"]["type"] == kind, shape
         assert kind in PROMISED and shape["error"]["next_step"]
         return str(shape["error"]["message"])
+
+
+def test_every_tool_of_the_profiles_is_offered_by_schemas_that_are_schemas() -> None:
+    assert [offer.name for offer in OFFERS] == [name for names in TOOLS.values() for name in names]
+    for offer in OFFERS:
+        jsonschema.Draft202012Validator.check_schema(offer.takes)
+        jsonschema.Draft202012Validator.check_schema(offer.gives)
+        assert offer.takes["additionalProperties"] is offer.gives["additionalProperties"] is False
 
 
 def test_there_are_two_tools_and_both_only_read(home: Path) -> None:
@@ -448,7 +461,7 @@ def test_our_variables_win_over_the_other_names(home: Path) -> None:
         assert server.ask(call(2, query="valve"))["result"]["structuredContent"]["ok"]
 
 
-def test_the_second_profile_loads_one_small_module_before_the_first_reply() -> None:
+def test_the_second_profile_loads_nothing_more_before_the_first_reply() -> None:
     """Of what is heavy in the profile nothing is loaded before a call."""
     script = (
         "import sys; from returns.result import Failure; from rag_mcp.adapters.server.app import make_app;"
@@ -462,7 +475,7 @@ def test_the_second_profile_loads_one_small_module_before_the_first_reply() -> N
         done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
         return set(done.stdout.split("\n"))
 
-    assert loaded("knowledge,corpus") - loaded("knowledge") == {"rag_mcp.adapters.server.corpus_tools"}
+    assert loaded("knowledge,corpus") - loaded("knowledge") == set()
 
 
 def test_an_ingest_warns_of_a_store_that_lies_in_its_corpus_or_where_files_are_kept_in_step(tmp_path: Path) -> None:

@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
+
+from rag_mcp.adapters.server import schemas
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 60
@@ -86,10 +89,11 @@ class Server:
         return self.answer(message["id"])
 
     def found(self, number: int, **arguments: Any) -> Message:
-        """The structure of a search's reply, which its text must equal."""
+        """The structure of a search's reply, which its text must equal, and its published schema allow."""
         result = self.ask(call(number, **arguments))["result"]
         structure: Message = result["structuredContent"]
         assert json.loads(result["content"][0]["text"]) == structure
+        jsonschema.validate(structure, schemas.SEARCH_GIVES)
         assert result["isError"] is (not structure["ok"])
         return structure
 
