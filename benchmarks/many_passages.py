@@ -13,11 +13,11 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks import corpora
+from benchmarks.library_store import REAL
 from rag_mcp import Index
 from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 
 SECTIONS = 50
-REAL = "Embedded by the model"
 
 
 class Synthetic(OnnxEmbedder):

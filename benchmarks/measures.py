@@ -100,7 +100,7 @@ def peer(bench: Bench) -> Iterator[Line]:
 def quiet(bench: Bench) -> Iterator[Line]:
     """A run that finds nothing to do against a bare walk; then one file edited, with the real model."""
     corpus, store = bench.work / "many", bench.work / "many-store"
-    corpora.many(bench.data, corpus, bench.files)
+    corpora.many(bench.data, corpus, bench.files - 1)
     run(PYTHON, "-m", "benchmarks.library_store", str(corpus), str(store))
     tick = (*LIBRARY, "ingest", str(corpus), "--db", str(store), "--quiet")
     costs = interleaved(
