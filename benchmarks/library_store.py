@@ -14,7 +14,6 @@ from rag_mcp.adapters.embedders.hashing import HashEmbedder
 from rag_mcp.adapters.embedders.models import MINILM
 from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 
-
 REAL = "Embedded by the model"
 
 

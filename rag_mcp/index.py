@@ -11,7 +11,6 @@
 Expected failures are raised as `Refused`; its `failure` is one of the frozen values of `rag_mcp.pure.errors`.
 """
 
-import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -22,13 +21,8 @@ from rag_mcp.adapters import wiring
 from rag_mcp.adapters.session import Session
 from rag_mcp.adapters.settings import Settings, resolve
 from rag_mcp.effects.boundary import value
-from rag_mcp.effects.embed import embedded_query
-from rag_mcp.effects.ingest import Order
 from rag_mcp.effects.ports import Embedder, Progress, Unsure
-from rag_mcp.pure.plans import Plan, SavedPlan
-from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.query import DEFAULT_K, parse_query
-from rag_mcp.pure.summary import Report
 from rag_mcp.pure.wishes import wishes
 
 if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds nothing to do is quick
@@ -42,9 +36,11 @@ if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds no
     from rag_mcp.pure.coverage import Uncovered
     from rag_mcp.pure.identity import Chunking, Setup
     from rag_mcp.pure.manifest import Manifest
+    from rag_mcp.pure.plans import Plan, SavedPlan
     from rag_mcp.pure.query import Query
     from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.statistics import Stats
+    from rag_mcp.pure.summary import Report
     from rag_mcp.pure.watching import Looked, Timing
 
 ALL = 2**62
@@ -53,6 +49,8 @@ ALL = 2**62
 
 def warn(sentence: str) -> None:
     """Log a sentence."""
+    import logging
+
     logging.getLogger(__name__).warning(sentence)
 
 
@@ -127,38 +125,40 @@ class Index(Session):
         embedder = self._parts.embedder
         return embedder.warning if isinstance(embedder, Unsure) else None
 
-    def plan(self, *, full: bool = False, allow_prune: int | None = None) -> Plan:
+    def plan(self, *, full: bool = False, allow_prune: int | None = None) -> "Plan":
         """What an ingest would do, with a reason for every path. Nothing is written or created.
 
         `full`: ignore manifest and cached vectors. `allow_prune`: so many files may go (`ALL`: any number).
         Raises Refused (CorpusMissing, EmbedderFailed, StoreUnreachable).
         """
-        from rag_mcp.adapters.ingesting import planned
+        from rag_mcp.adapters.ingesting import ordered, planned
 
-        return planned(self, Order(full, Limits(allow=allow_prune)))
+        return planned(self, ordered(full=full, allow_prune=allow_prune))
 
-    def save(self, plan: Plan, *, allow_prune: int | None = None) -> SavedPlan:
+    def save(self, plan: "Plan", *, allow_prune: int | None = None) -> "SavedPlan":
         """The plan with all that `apply` needs to make it again; write it with `rag_mcp.pure.codec`."""
+        from rag_mcp.pure.plans import SavedPlan
+
         settings, dedupe = self._parts.settings, self._parts.dedupe_snapshots
         choices = self._parts.wishes.over(wiring.stored_choices(self.store))
         return SavedPlan(
             str(settings.store), settings.collection, settings.excludes, allow_prune, choices, dedupe, plan
         )
 
-    def apply(self, plan: Plan, *, allow_prune: int | None = None) -> Report:
+    def apply(self, plan: "Plan", *, allow_prune: int | None = None) -> "Report":
         """Carry out a plan made before, if planning again gives the very same plan; else Refused(PlanMoved)."""
-        from rag_mcp.adapters.ingesting import ingested
+        from rag_mcp.adapters.ingesting import ingested, ordered
 
-        return ingested(self, Order(plan.full, Limits(allow=allow_prune)), saved=plan)
+        return ingested(self, ordered(full=plan.full, allow_prune=allow_prune), saved=plan)
 
-    def ingest(self, *, full: bool = False, clean: bool = False, allow_prune: int | None = None) -> Report:
+    def ingest(self, *, full: bool = False, clean: bool = False, allow_prune: int | None = None) -> "Report":
         """Plan and apply. `full` embeds everything again, `clean` removes the store first.
 
         Raises Refused (CorpusMissing, EmbedderFailed, IndexFailed, PruneRefused, StoreUnreachable, WriterBusy).
         """
-        from rag_mcp.adapters.ingesting import ingested
+        from rag_mcp.adapters.ingesting import ingested, ordered
 
-        return ingested(self, Order(full, Limits(allow=allow_prune)), clean=clean)
+        return ingested(self, ordered(full=full, allow_prune=allow_prune), clean=clean)
 
     def watch(
         self,
@@ -240,6 +240,8 @@ class Index(Session):
 
     def warm(self) -> None:
         """Load what a search needs, so that the next one is as quick as those after it. Raises Refused."""
+        from rag_mcp.effects.embed import embedded_query
+
         value(embedded_query(self._parts.embedder, "ready"))
         self.search("ready", 1)
 

@@ -17,9 +17,10 @@ from storecheck import contents, ingest, parts
 from rag_mcp import Index
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.index import ALL
+from rag_mcp.pure.check_render import stats_lines
 from rag_mcp.pure.fusion import MODES
 from rag_mcp.pure.plans import Reason
-from rag_mcp.pure.render import plan_lines, stats_lines
+from rag_mcp.pure.render import plan_lines
 from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.values import Lack
 from rag_mcp.pure.view import View

@@ -6,7 +6,7 @@ import click
 from attrs import asdict
 
 from rag_mcp.adapters.commands import Options, echo, opened, print_json
-from rag_mcp.pure import summary
+from rag_mcp.pure import exits
 
 
 def doctor(options: Options) -> int:
@@ -25,7 +25,7 @@ def doctor(options: Options) -> int:
         shown = [f for f in seen.findings if f.severity is not Severity.OK or not options["quiet"]]
         echo(render.diagnosis_lines(shown))
         click.echo(", ".join(f"{seen.count(level)} {level.value}" for level in Severity))
-    return summary.DONE if seen.ok else summary.REFUSED
+    return exits.DONE if seen.ok else exits.REFUSED
 
 
 def cite(options: Options) -> int:
@@ -38,7 +38,7 @@ def cite(options: Options) -> int:
         print_json({"ok": True, "holds": cited.holds, **asdict(cited), "verdict": cited.verdict.value})
     else:
         echo(render.cited_lines(cited))
-    return summary.DONE if cited.holds else summary.REFUSED
+    return exits.DONE if cited.holds else exits.REFUSED
 
 
 def manifest(options: Options) -> int:
@@ -52,7 +52,7 @@ def manifest(options: Options) -> int:
         print_json({"ok": True, **manifest_shape(listed)})
     else:
         echo(render.manifest_lines(listed))
-    return summary.DONE
+    return exits.DONE
 
 
 ACTS: Mapping[str, Callable[[Options], int]] = {"doctor": doctor, "cite": cite, "manifest": manifest}

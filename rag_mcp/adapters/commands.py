@@ -1,9 +1,10 @@
 """What each verb does: settings, one call of the library, and what the user sees of it."""
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,8 +12,11 @@ from rag_mcp.adapters.settings import for_asking, named
 from rag_mcp.adapters.terminal import progress_for
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.index import ALL, Index
-from rag_mcp.pure import errors, render, summary
-from rag_mcp.pure.plans import Plan
+from rag_mcp.pure import errors, exits
+
+if TYPE_CHECKING:  # a question is answered without what an ingest is made of
+    from rag_mcp.pure.plans import Plan
+    from rag_mcp.pure.summary import Report
 
 Options = Mapping[str, Any]
 PATIENCE = 1.0
@@ -45,11 +49,11 @@ def code_of(failure: errors.Failure) -> int:
     """The exit code of a refusal: 3 for a busy store, 2 for a setting, else 1."""
     match failure:
         case errors.WriterBusy():
-            return summary.BUSY
+            return exits.BUSY
         case errors.ConfigError() | errors.BadGolden() | errors.InvalidCitation():
-            return summary.USAGE
+            return exits.USAGE
         case _:
-            return summary.REFUSED
+            return exits.REFUSED
 
 
 def echoed_k(failure: errors.Failure, options: Options) -> int | None:
@@ -63,9 +67,14 @@ def echoed_k(failure: errors.Failure, options: Options) -> int | None:
 
 def print_json(value: Any) -> None:
     """A value on standard output, as indented ASCII JSON."""
-    from rag_mcp.pure.codec import dumps
+    click.echo(json.dumps(value, indent=2, default=_plain))
 
-    click.echo(dumps(value, indent=2))
+
+def _plain(value: Any) -> Any:
+    """What is no plain data yet, made so by a library that is loaded for that alone."""
+    from rag_mcp.pure.codec import converter
+
+    return converter().unstructure(value)
 
 
 def echo(lines: Iterable[str]) -> None:
@@ -116,8 +125,9 @@ def ingest(options: Options) -> int:
         return show_report(index.ingest(full=options["full"], clean=options["clean"], allow_prune=allow), options)
 
 
-def show_plan(index: Index, plan: Plan, options: Options, allow: int | None, corpus: str) -> int:
+def show_plan(index: Index, plan: "Plan", options: Options, allow: int | None, corpus: str) -> int:
     """Print, and save where asked; 1 when applying it would be refused."""
+    from rag_mcp.pure import render
     from rag_mcp.pure.codec import plan_to_json
 
     if options["out"]:
@@ -128,11 +138,13 @@ def show_plan(index: Index, plan: Plan, options: Options, allow: int | None, cor
         echo(render.plan_lines(plan, name=corpus))
         if options["out"]:
             click.echo(f"saved; carry it out with: rag-mcp apply {options['out']}")
-    return summary.REFUSED if plan.refusal else summary.DONE
+    return exits.REFUSED if plan.refusal else exits.DONE
 
 
-def show_report(report: summary.Report, options: Options) -> int:
+def show_report(report: "Report", options: Options) -> int:
     """Print what was done."""
+    from rag_mcp.pure import render
+
     if options["as_json"]:
         print_json(report)
     elif options["quiet"]:
@@ -175,7 +187,7 @@ def apply(options: Options) -> int:
 
 def query(options: Options) -> int:
     """Ask."""
-    engine = for_asking(options.get("engine"), os.environ)
+    engine = for_asking(options.get("engine"), os.environ, once=True)
     with opened({**options, "engine": engine}, corpus=options["corpus"]) as index:
         as_of = options["as_of"]
         asked = {name: options[name] for name in ("k", "doc_class", "mode", "as_of", "retired")}
@@ -187,12 +199,16 @@ def query(options: Options) -> int:
 
         print_json(answer_shape(answer, explain=options["explain"], changes=changes))
     else:
-        echo(render.answer_lines(answer, explain=options["explain"], changes=changes))
-    return summary.DONE
+        from rag_mcp.pure.answer_render import answer_lines
+
+        echo(answer_lines(answer, explain=options["explain"], changes=changes))
+    return exits.DONE
 
 
 def verify(options: Options) -> int:
     """Check, and repair where asked; 1 when something was found."""
+    from rag_mcp.pure.check_render import finding_lines
+
     with opened(options, corpus=options["corpus"], patience=PATIENCE) as index:
         repaired = index.repair() if options["repair"] else None
         verdict = index.verify()
@@ -205,16 +221,17 @@ def verify(options: Options) -> int:
             click.echo(
                 "index and keywords were rebuilt" if repaired else "vectors are missing: an ingest must make them"
             )
-        echo(render.finding_lines(verdict.findings))
+        echo(finding_lines(verdict.findings))
         click.echo(
             f"{verdict.files} files, {verdict.passages} passages, {verdict.vectors} vectors:"
             f" {len(verdict.findings) or 'no'} findings"
         )
-    return summary.DONE if verdict.ok else summary.REFUSED
+    return exits.DONE if verdict.ok else exits.REFUSED
 
 
 def stats(options: Options) -> int:
     """Count, and list what is not wholly searchable where asked."""
+    from rag_mcp.pure.check_render import coverage_lines, stats_lines
     from rag_mcp.pure.wire import stats_shape
 
     with opened(options, corpus=options["corpus"], patience=PATIENCE) as index:
@@ -223,10 +240,10 @@ def stats(options: Options) -> int:
     if options["as_json"]:
         print_json(stats_shape(counted, uncovered))
     else:
-        echo(render.stats_lines(counted))
+        echo(stats_lines(counted))
         if uncovered is not None:
-            echo(render.coverage_lines(uncovered))
-    return summary.DONE
+            echo(coverage_lines(uncovered))
+    return exits.DONE
 
 
 def install(options: Options) -> int:

@@ -19,7 +19,7 @@ from rag_mcp.adapters.terminal import progress_for
 from rag_mcp.adapters.wiring import stored_choices, stored_pointer
 from rag_mcp.effects.boundary import Refused, value
 from rag_mcp.index import Index
-from rag_mcp.pure import cutover, golden_render, render, summary
+from rag_mcp.pure import cutover, exits, golden_render, render
 from rag_mcp.pure.codec import structured
 from rag_mcp.pure.comparing import Comparison, tolerance
 from rag_mcp.pure.cutover import NEXT, Verdict
@@ -80,7 +80,7 @@ def build(options: Options, settings: Settings, store: Path) -> int:
                 "not compared: there is no golden.toml here; rag-mcp golden init begins one, --golden FILE names one"
             )
         _next(options, corpus, "--switch --anyway" if worse else "--switch", "which exchanges the two stores")
-    return summary.REFUSED if worse else summary.DONE
+    return exits.REFUSED if worse else exits.DONE
 
 
 def switch(options: Options, settings: Settings, store: Path) -> int:
@@ -106,7 +106,7 @@ def switch(options: Options, settings: Settings, store: Path) -> int:
         click.echo(
             f"what changed since it was built: {shlex.join(['rag-mcp', 'ingest', corpus, '--db', str(settings.store)])}"
         )
-    return summary.DONE
+    return exits.DONE
 
 
 def rollback(options: Options, _: Settings, store: Path) -> int:
@@ -114,7 +114,7 @@ def rollback(options: Options, _: Settings, store: Path) -> int:
     exchange.exchange(store, value(cutover.rollback(exchange.there(store))))
     pointer = stored_pointer(store)
     _say(options, "rolled back", f"{store} is the store made by {pointer.embedder.name if pointer else 'nobody'} again")
-    return summary.DONE
+    return exits.DONE
 
 
 def discard(options: Options, _: Settings, store: Path) -> int:
@@ -122,7 +122,7 @@ def discard(options: Options, _: Settings, store: Path) -> int:
     which = value(cutover.discard(exchange.there(store)))
     exchange.remove(store, which)
     _say(options, "discarded", f"{exchange.member(store, which)} was removed")
-    return summary.DONE
+    return exits.DONE
 
 
 def _new(options: Options, store: Path, corpus: str) -> Index:

@@ -10,7 +10,7 @@ import click
 
 from rag_mcp.adapters.terminal import progress_for
 from rag_mcp.index import Index
-from rag_mcp.pure import render
+from rag_mcp.pure import answer_render, render
 from rag_mcp.pure.citations import Answer
 from rag_mcp.pure.wire import answer_shape
 
@@ -55,7 +55,7 @@ def run(options: Mapping[str, Any]) -> int:
             answers = [index.search(question, 1) for question in QUESTIONS]
     for question, answer in zip(QUESTIONS, answers, strict=True):
         say(f'\n$ rag-mcp query "{question}" --corpus notes -k 1')
-        say("\n".join(render.answer_lines(answer)))
+        say("\n".join(answer_render.answer_lines(answer)))
     if silent:
         print_answers(answers)
     else:

@@ -15,8 +15,8 @@ from rag_mcp.adapters.commands import Options, echo, opened, print_json
 from rag_mcp.adapters.settings import ALIASES, named
 from rag_mcp.adapters.terminal import progress_for
 from rag_mcp.effects.boundary import Refused
+from rag_mcp.pure import exits
 from rag_mcp.pure import golden_render as render
-from rag_mcp.pure import summary
 from rag_mcp.pure.comparing import Tolerance, tolerance
 from rag_mcp.pure.errors import BadGolden
 from rag_mcp.pure.golden import Case
@@ -37,7 +37,7 @@ def init(options: Options) -> int:
         print_json({"ok": True, "file": str(path), "proposed": len(cases)})
     else:
         click.echo(f"{path} was written" + (f", with {len(cases)} proposed cases; word them anew" if cases else ""))
-    return summary.DONE
+    return exits.DONE
 
 
 def run(options: Options) -> int:
@@ -45,7 +45,7 @@ def run(options: Options) -> int:
     cases = golden.load(options["file"])
     result = answered(options, cases, options["k"] or golden.DEFAULT_DEPTH)
     show(options, result)
-    return summary.DONE
+    return exits.DONE
 
 
 def record(options: Options) -> int:
@@ -54,7 +54,7 @@ def record(options: Options) -> int:
     result = answered(options, cases, options["k"] or golden.DEFAULT_DEPTH)
     place = golden.record(options["file"], result)
     show(options, result, baseline=place)
-    return summary.DONE
+    return exits.DONE
 
 
 def compare(options: Options) -> int:
@@ -74,7 +74,7 @@ def compare(options: Options) -> int:
         click.echo(render.verdict_line(comparison))
     else:
         echo(render.comparison_lines(path.name, against, comparison))
-    return summary.REFUSED if comparison.worse else summary.DONE
+    return exits.REFUSED if comparison.worse else exits.DONE
 
 
 def reference(options: Options, path: Path, cases: tuple[Case, ...]) -> tuple[Run, str]:

@@ -26,10 +26,16 @@ from rag_mcp.pure import errors
 from rag_mcp.pure.identity import Choices
 from rag_mcp.pure.paths import ill_placed
 from rag_mcp.pure.plans import Plan
+from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.summary import Report
 
 Announce = Callable[[], None]
+
+
+def ordered(*, full: bool, allow_prune: int | None) -> Order:
+    """What is asked of a run."""
+    return Order(full, Limits(allow=allow_prune))
 
 
 def nobody() -> None:

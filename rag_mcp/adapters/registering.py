@@ -19,7 +19,7 @@ from rag_mcp.adapters.commands import print_json
 from rag_mcp.adapters.serving import profiles
 from rag_mcp.adapters.settings import DEFAULT_COLLECTION, Settings, is_folder, resolve
 from rag_mcp.effects.boundary import Refused, value
-from rag_mcp.pure import summary
+from rag_mcp.pure import exits
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.profiles import DEFAULT
@@ -51,7 +51,7 @@ def run(options: Mapping[str, Any]) -> int:
         _tell(draft, backup, client, entry.name)
         if not options["quiet"]:
             _next(draft, client, settings, corpus)
-    return summary.DONE
+    return exits.DONE
 
 
 def _settings(options: Mapping[str, Any]) -> tuple[Settings, Path]:

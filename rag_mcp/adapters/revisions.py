@@ -5,12 +5,14 @@ no filter of contents, no helper of a transport; nothing is written or fetched, 
 """
 
 import os
-import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag_mcp.pure.revisions import Revision, at_commit, unborn, untold
+
+if TYPE_CHECKING:  # most corpora are in no repository, and then nothing is started
+    import subprocess
 
 PATIENCE = 5.0
 """Seconds for each question."""
@@ -30,6 +32,8 @@ def revision(root: str, *, patience: float = PATIENCE) -> Revision:
     """The revision of the corpus at `root`, an absolute path; git is asked only where there is a repository."""
     if not _has_repository(root):
         return Revision()
+    import subprocess
+
     git = _program(os.environ)
     if git is None:
         return untold("git is not installed")
@@ -49,6 +53,8 @@ def _has_repository(root: str) -> bool:
 
 def _program(environ: Mapping[str, str]) -> str | None:
     """Git by its absolute path: a program named git in whatever folder is the current one is not it."""
+    import shutil
+
     places = [place for place in environ.get("PATH", os.defpath).split(os.pathsep) if Path(place).is_absolute()]
     return shutil.which("git", path=os.pathsep.join(places)) if places else None
 
@@ -81,6 +87,8 @@ class _Asked:
         return "" if done.returncode else done.stdout.decode("utf-8", "surrogateescape")
 
     def _run(self, *question: str) -> "subprocess.CompletedProcess[bytes]":
+        import subprocess
+
         done = subprocess.run(
             [self._git, "--no-pager", "-C", self._root, *question],
             env=self._environment(),

@@ -18,7 +18,7 @@ from rag_mcp.adapters.settings import DEFAULT_COLLECTION, Settings, is_folder, r
 from rag_mcp.adapters.upkeep import corpus_of
 from rag_mcp.adapters.wiring import stored_pointer
 from rag_mcp.effects.boundary import Refused, value
-from rag_mcp.pure import schedules, summary
+from rag_mcp.pure import exits, schedules
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.schedules import Job
@@ -33,7 +33,7 @@ def schedule(options: Options) -> int:
     kind = options["kind"] or usual_kind()
     act = {"print": show, "install": install, "remove": remove}[options["act"] or "print"]
     act(kind, job)
-    return summary.DONE
+    return exits.DONE
 
 
 def usual_kind() -> str:

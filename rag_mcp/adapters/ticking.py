@@ -13,7 +13,7 @@ import click
 from rag_mcp.adapters.commands import Options, allowance, code_of, opened
 from rag_mcp.adapters.upkeep import corpus_of
 from rag_mcp.effects.boundary import Refused
-from rag_mcp.pure import render, summary
+from rag_mcp.pure import exits, render
 from rag_mcp.pure.paths import printable
 
 LARGEST = 5_000_000
@@ -27,7 +27,7 @@ def tick(options: Options) -> int:
     corpus = corpus_of(options, "tick")
     if options["model_dir"]:
         os.environ["RAG_MCP_MODEL_DIR"] = options["model_dir"]
-    code, said = summary.REFUSED, "it did not end"
+    code, said = exits.REFUSED, "it did not end"
     log = Path(options["log"]).expanduser() if options["log"] else None
     try:
         with opened({**options, "quiet": True}, corpus=corpus) as index:
@@ -39,14 +39,14 @@ def tick(options: Options) -> int:
         code, said = report.exit_code, render.report_line(report) + away
     except Refused as refused:
         code, said = code_of(refused.failure), refused.failure.message
-        if code != summary.BUSY:
+        if code != exits.BUSY:
             click.echo(f"rag-mcp: {said}", err=True)
     except BaseException as error:
         said = f"ended by {type(error).__name__}: {error}"
         raise
     finally:
         note(log or usual_log(Path(corpus)), f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} exit {code} {printable(said)}\n")
-    return summary.DONE if code == summary.BUSY else code
+    return exits.DONE if code == exits.BUSY else code
 
 
 def usual_log(store: Path) -> Path:

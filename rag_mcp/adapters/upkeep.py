@@ -10,7 +10,7 @@ import click
 
 from rag_mcp.adapters.commands import Options, allowance, opened, print_json, warn
 from rag_mcp.adapters.settings import named
-from rag_mcp.pure import summary
+from rag_mcp.pure import exits
 from rag_mcp.pure.paths import printable
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def watch(options: Options) -> int:
         except KeyboardInterrupt:
             if not options["quiet"]:
                 say("ended; what was finished stands")
-    return summary.DONE
+    return exits.DONE
 
 
 def tick(options: Options) -> int:
@@ -88,7 +88,7 @@ def model_fetch(options: Options) -> int:
     else:
         for path, digest in found:
             click.echo(f"{printable(str(path))}\n  SHA-256 {digest}")
-    return summary.DONE
+    return exits.DONE
 
 
 ACTS: Mapping[str, Callable[[Options], int]] = {

@@ -16,7 +16,6 @@ from rag_mcp.adapters.record.reader import SqliteReader, SqliteSnapshot
 from rag_mcp.adapters.record.schema import set_aside
 from rag_mcp.adapters.record.writer import SqliteRecord
 from rag_mcp.adapters.settings import Settings
-from rag_mcp.effects.apply import Hands
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Progress, Silence, Unsure, VectorIndex
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
@@ -28,6 +27,7 @@ from rag_mcp.pure.wishes import Wishes
 if TYPE_CHECKING:
     from rag_mcp.adapters.embedders.custom import TextsToNumbers
     from rag_mcp.adapters.stores.chroma import ChromaIndex
+    from rag_mcp.effects.apply import Hands
 
 T = TypeVar("T")
 
@@ -80,8 +80,10 @@ class Parts:
             set_aside(self.folder)
             return SqliteRecord(self.folder)
 
-    def hands(self, record: SqliteRecord) -> Hands:
+    def hands(self, record: SqliteRecord) -> "Hands":
         """What applying a plan works with."""
+        from rag_mcp.effects.apply import Hands
+
         return Hands(record, self.index, self.embedder, self.checkpoint, self.progress, stamp, str(self.folder))
 
     def wipe(self) -> None:
@@ -144,13 +146,16 @@ def as_embedder(given: "Embedder | TextsToNumbers") -> Embedder:
 def make_index(settings: Settings, embedder: Embedder, *, untouched: bool) -> "ChromaIndex":
     """The index of vectors such as this embedder makes."""
     from rag_mcp.adapters.stores.chroma import ChromaIndex
-    from rag_mcp.adapters.stores.private_copies import PrivateCopies
 
     try:
         dim = embedder.identity.dim
     except EmbedderFault as fault:
         raise Refused(EmbedderFailed(settings.embedder or "of this store", str(fault))) from fault
-    return ChromaIndex(str(settings.folder / "index"), dim, PrivateCopies() if untouched else None)
+    if not untouched:
+        return ChromaIndex(str(settings.folder / "index"), dim)
+    from rag_mcp.adapters.stores.private_copies import PrivateCopies
+
+    return ChromaIndex(str(settings.folder / "index"), dim, PrivateCopies())
 
 
 def follows(parts: Parts, pointer: Pointer | None) -> bool:

@@ -83,6 +83,8 @@ def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, Searc
                 query = evolve(query, retired=True)
             with beside(lambda: _vector(desk, query)) as vector:
                 words = _words(desk, snapshot, query)
+                if query.mode != "keyword" and pointer.vectors <= desk.policy.exact_up_to:
+                    _all_vectors(desk, snapshot, pointer)
             return Result.do(
                 _Search(desk, snapshot, pointer, query, made, words).answer()
                 for _ in proof(desk, snapshot, query)
@@ -135,6 +137,18 @@ def _words(desk: Desk, snapshot: Snapshot, query: Query) -> Mapping[str, float]:
     if not terms:
         return {}
     return snapshot.keywords(terms, max(desk.policy.words, 2 * query.k), query.view, desk.policy.common)
+
+
+def _all_vectors(desk: Desk, snapshot: Snapshot, pointer: Pointer) -> Exact:
+    """The exact scan of all vectors, kept for as long as the commit is the current one."""
+    held = desk.held
+    with held.lock:
+        exact = held.exact if held.token == pointer.token else None
+        if exact is None:
+            exact = desk.scan(snapshot.vectors(None))
+            if held.token == pointer.token:
+                held.exact = exact
+        return exact
 
 
 def proof(desk: Desk, snapshot: Snapshot, query: Query) -> Result[None, EmbedderFailed]:
@@ -200,14 +214,7 @@ class _Search:
         return self._exact(step.n, vector)
 
     def _exact(self, n: int, vector: bytes) -> Sequence[tuple[str, float]]:
-        held = self.desk.held
-        with held.lock:
-            exact = held.exact if held.token == self.pointer.token else None
-            if exact is None:
-                exact = self.desk.scan(self.snapshot.vectors(None))
-                if held.token == self.pointer.token:
-                    held.exact = exact
-        return exact.query(vector, n, self._passing())
+        return _all_vectors(self.desk, self.snapshot, self.pointer).query(vector, n, self._passing())
 
     def _passing(self) -> Sequence[str] | None:
         """The vectors with a row that passes the filter; None where there is no filter."""

@@ -5,6 +5,7 @@ Nouns
     paths         which paths are inside, and how they are shown
     identity      what an index was made by; what must be redone when that changes
     errors        every expected failure, a closed union
+    exits         exit codes
     vectors       checks and names of vectors
     view          which rows a search sees
     wishes        what is asked of a run, over what was chosen for the store before
@@ -59,10 +60,11 @@ Measuring answers
 For people and programs
     findings      what a check found, and what mends it
     doctor        facts about an installation, judged
-    summary       what a run did, and its exit code
+    summary       what a run did
     statistics    what a store holds
-    render        lines of text
-    check_render  findings and citations as lines of text
+    render        plans and reports as lines of text
+    answer_render answers as lines of text
+    check_render  findings, citations, what a store holds as lines of text
     wire          the shapes that programs read
     advice        what to do about a failure
     reply         what the server's tool answers, within its budget

@@ -114,3 +114,14 @@ def _prints(char: str) -> bool:
 
 def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
+
+
+def place(source: str, first: int, last: int) -> str:
+    """A citation in the form that editors open: path:line, or path:first-last."""
+    return f"{printable(source)}:{first}" if first == last else f"{printable(source)}:{first}-{last}"
+
+
+def shown(text: str) -> list[str]:
+    """The lines of a passage, safe for a terminal."""
+    unified = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
+    return [printable(line) for line in unified.split("\n")]

@@ -1,25 +1,13 @@
-"""Text for people: the plan, the report, an answer, findings. Pure: values in, lines out.
+"""Text for people: the plan, and the report. Pure: values in, lines out.
 
-Everything that stems from a file goes through `printable` or `shown`, so no escape sequence reaches a terminal.
+Everything that stems from a file goes through `printable`, so no escape sequence reaches a terminal.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING
 
-from rag_mcp.pure.dates import runs
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.plans import FilePlan, Hold, Plan, Prune, Reason, Regroup, Write, embeds
 from rag_mcp.pure.summary import Report
-from rag_mcp.pure.values import CURRENT
-
-if TYPE_CHECKING:  # who shows one of these has made it; who does not need not load it
-    from rag_mcp.pure.changes import Version
-    from rag_mcp.pure.citations import Answer, Hit
-    from rag_mcp.pure.coverage import Brief, Uncovered
-    from rag_mcp.pure.findings import Finding
-    from rag_mcp.pure.fusion import Trace
-    from rag_mcp.pure.statistics import Stats
 
 SIGNS = {
     Reason.NEW: "+",
@@ -168,128 +156,3 @@ def report_line(report: Report) -> str:
         f" {report.files_unchanged} unchanged, {report.files_pruned - report.files_moved} pruned,"
         f" {len(report.held)} held, {report.texts_embedded} texts embedded; corpus {printable(report.corpus.label)}"
     )
-
-
-def answer_lines(
-    answer: "Answer", *, explain: bool = False, changes: "Sequence[Sequence[Version]]" = ()
-) -> Iterator[str]:
-    """Numbered passages with their citations; with `explain`, why each ranks where it does; the `changes` of each."""
-    if not answer.results:
-        yield "nothing was found"
-    elif answer.nothing_close:
-        yield f"nothing close was found (confidence {answer.confidence:.2f}); the nearest passages:"
-    if answer.uncovered:
-        yield _missed(answer.uncovered)
-    for number, hit in enumerate(answer.results, start=1):
-        yield from _hit_lines(number, hit)
-        if explain and hit.trace:
-            yield f"     why: {_why(hit.trace)}"
-        yield from change_lines(changes[number - 1] if changes else ())
-        yield ""
-    if answer.dropped_out_of_scope:
-        yield f"{answer.dropped_out_of_scope} passages lie outside the corpus and are not shown"
-    if answer.degraded:
-        yield f"the index could not be used ({printable(answer.degraded)}); every vector was compared instead"
-
-
-def _missed(missed: "Brief") -> str:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in missed.by_reason.items())
-    named = f", such as {', '.join(map(printable, missed.examples))}" if missed.examples else ""
-    return f"not searchable: {kinds}{named}; the whole list: rag-mcp stats --coverage"
-
-
-def _hit_lines(number: int, hit: "Hit") -> Iterator[str]:
-    cited = hit.citation
-    trail = " > ".join(cited.heading_path)
-    stale = "   [stale: the file no longer holds this here]" if cited.stale else ""
-    where = place(cited.source, cited.start_line, cited.end_line)
-    retired = "" if hit.lifecycle == CURRENT else f"   [{printable(hit.lifecycle)}]"
-    yield f"{number}. {where}   {hit.score:.4f}   {printable(trail)}{retired}{stale}"
-    yield from (f"     {line}" for line in shown(hit.text))
-    if cited.also_in:
-        more = f" and {len(cited.also_in) - NAMED} more" if len(cited.also_in) > NAMED else ""
-        places = ", ".join(place(p.source, p.start_line, p.end_line) for p in cited.also_in[:NAMED])
-        yield f"     also in {places}{more}"
-    if cited.snapshots_covered and cited.snapshots_covered > 1:
-        dates = cited.also_unchanged_on or cited.snapshot_date or ""
-        brief = dates if ".." in dates else runs(dates.split(","))
-        yield f"     unchanged on {brief} ({cited.snapshots_covered} snapshots)"
-    if hit.signals:
-        yield f"     take care: {', '.join(hit.signals)}"
-
-
-def change_lines(changes: "Sequence[Version]") -> Iterator[str]:
-    """When a block changed over its dated series, and from what to what."""
-    from rag_mcp.pure.changes import difference
-
-    before: str | None = None
-    for number, version in enumerate(changes):
-        lines = difference(before, version.text) if number and version.text is not None and before is not None else []
-        what = (
-            "first said" if not number else "gone" if version.text is None else "back" if before is None else "changed"
-        )
-        span = version.first if version.first == version.last else f"{version.first} to {version.last}"
-        yield f"     {what} {span} ({version.snapshots} {_plural(version.snapshots, 'snapshot')})"
-        yield from (f"       {printable(line)}" for line in lines)
-        before = version.text
-
-
-def _why(trace: "Trace") -> str:
-    """The sum, and what it is made of."""
-    parts = []
-    if trace.cosine is not None and trace.weight:
-        parts.append(
-            f"{trace.weight:.2f} x cosine {max(0.0, trace.cosine):.4f} (number {trace.meaning_rank} by meaning)"
-        )
-    if trace.weight < 1:
-        found = (
-            "none of its words" if trace.bm25 is None else f"BM25 {trace.bm25:.2f}, number {trace.word_rank} by words"
-        )
-        parts.append(f"{1 - trace.weight:.2f} x words {trace.words:.4f} ({found})")
-    return f"{trace.score:.4f} = {' + '.join(parts)}"
-
-
-def place(source: str, first: int, last: int) -> str:
-    """A citation in the form that editors open: path:line, or path:first-last."""
-    return f"{printable(source)}:{first}" if first == last else f"{printable(source)}:{first}-{last}"
-
-
-def shown(text: str) -> list[str]:
-    """The lines of a passage, safe for a terminal."""
-    unified = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
-    return [printable(line) for line in unified.split("\n")]
-
-
-def finding_lines(findings: "Sequence[Finding]") -> Iterator[str]:
-    """What a check found, each with what mends it."""
-    for finding in findings:
-        yield f"{finding.severity.value:<6}{printable(finding.where)}: {printable(finding.what)}"
-        yield f"      mend: {printable(finding.mend)}"
-
-
-def stats_lines(stats: "Stats") -> Iterator[str]:
-    """What a store holds."""
-    yield f"store       {printable(stats.store)} ({stats.bytes_on_disk / 1e6:.1f} MB)"
-    yield f"corpus      {printable(stats.corpus or 'none yet')}"
-    yield f"            {printable(stats.revision.label if stats.revision else 'its commit was not noted')}"
-    yield f"generation  {stats.generation}" + (f", {printable(stats.finished)}" if stats.finished else "")
-    yield f"embedder    {printable(stats.embedder or 'none yet')}" + (f" ({stats.dim})" if stats.dim else "")
-    classes = ", ".join(f"{count} {printable(name)}" for name, count in sorted(stats.classes.items()))
-    yield f"holds       {stats.files} files, {stats.passages} passages ({classes or 'none'})"
-    if stats.repeats:
-        yield f"            {stats.repeats} more passages repeat one of these in a dated series, and are not shown"
-    if stats.retired:
-        yield f"            {stats.retired} of the passages are superseded, and shown when asked for"
-    vectors = f"{stats.vectors} distinct vectors, {stats.cached_vectors} cached"
-    yield f"            {stats.distinct_texts} distinct texts, {vectors}"
-
-
-def coverage_lines(uncovered: "Sequence[Uncovered]") -> Iterator[str]:
-    """What is not wholly searchable, a line for each path, those that lack the same together."""
-    if not uncovered:
-        yield "coverage    every file is wholly searchable"
-    for lack, alike in groupby(uncovered, lambda each: each.lack):
-        paths = list(alike)
-        yield f"coverage    {len(paths)} {lack.value}"
-        for each in paths:
-            yield f"            {printable(each.path) or 'the corpus'} ({printable(each.why)})"

@@ -1,13 +1,12 @@
-"""What a run did, counted; and the exit code it deserves."""
+"""What a run did, counted."""
 
 from collections.abc import Sequence
 
 from attrs import frozen
 
+from rag_mcp.pure.exits import DONE, HELD
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 from rag_mcp.pure.revisions import Revision
-
-DONE, REFUSED, USAGE, BUSY, HELD = 0, 1, 2, 3, 4
 
 
 @frozen

@@ -41,6 +41,9 @@ MANY = [f"{TEXTS[n % 6]} {' w7' * (n * 7 % 40)}".strip() for n in range(37)]
 # A model of a few hundred bytes: last_hidden_state = Gather(table, input_ids), written as protobuf by hand.
 
 
+ROOT = Path(__file__).parents[2]
+
+
 def varint(number: int) -> bytes:
     low = number & 0x7F
     return bytes([low]) if number < 0x80 else bytes([low | 0x80]) + varint(number >> 7)
@@ -517,3 +520,26 @@ def test_a_faulty_embedder_is_sound_until_its_batch_comes(fault):
             sound()
     assert sound()
     assert stub.batches == 3
+
+
+def test_numpy_is_loaded_by_its_name_before_what_loads_parts_of_it() -> None:
+    """Two threads that come to it from its two ends at once get a module that is half made."""
+    script = (
+        "import sys, builtins; seen = []; load = builtins.__import__\n"
+        "def noting(name, *given, **named):\n"
+        "    seen.append(name.partition('.')[0]); return load(name, *given, **named)\n"
+        "builtins.__import__ = noting\n"
+        "from rag_mcp.adapters.embedders.onnx import OnnxEmbedder\n"
+        "OnnxEmbedder(engine='onnxruntime-plain').embed_query('a pump')\n"
+        "print(seen.index('numpy') < seen.index('onnxruntime'), seen.index('numpy') < seen.index('tokenizers'))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert done.stdout == "True True\n"
+
+
+def test_the_graph_as_it_stands_gives_the_same_vectors() -> None:
+    asked = ["which pump feeds valve 3?", "a", "wie öffnet man das Ventil?"]
+    optimised = OnnxEmbedder(engine="onnxruntime").embed(asked)
+    plain = OnnxEmbedder(engine="onnxruntime-plain")
+    cosines = [dot(plain.embed_query(text), vector) for text, vector in zip(asked, optimised, strict=True)]
+    assert cosines == pytest.approx([1.0] * 3, abs=1e-6)

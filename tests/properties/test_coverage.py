@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties.worlds import document
 
+from rag_mcp.pure.check_render import coverage_lines
 from rag_mcp.pure.coverage import LONGEST, NAMED, NO_TEXT, NOT_MARKDOWN, Uncovered, brief, coverage, unseen
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
 from rag_mcp.pure.ignore import NO_NOTES, READ_THERE, nothing_lost
-from rag_mcp.pure.render import coverage_lines
 from rag_mcp.pure.values import Excluded, Gap, Lack, Listing, Unreadable
 
 RUN = RunIdentity(EmbedderIdentity("mini", "", "", 4, "mean", "", "", 256))

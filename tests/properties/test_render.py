@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties.worlds import World, damaged
 
+from rag_mcp.pure.answer_render import answer_lines
 from rag_mcp.pure.changes import Version
+from rag_mcp.pure.check_render import finding_lines, stats_lines
 from rag_mcp.pure.citations import Answer, Citation, Hit, Place
 from rag_mcp.pure.errors import PruneRefused
 from rag_mcp.pure.findings import Finding, Severity
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Regroup, Write
-from rag_mcp.pure.render import answer_lines, finding_lines, plan_lines, report_line, report_lines, stats_lines
+from rag_mcp.pure.render import plan_lines, report_line, report_lines
 from rag_mcp.pure.statistics import Stats
 from rag_mcp.pure.summary import Work, report
 from rag_mcp.pure.values import Excluded

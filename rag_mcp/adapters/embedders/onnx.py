@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from returns.result import Failure, Result, Success
 
-from rag_mcp.adapters.embedders.engines import Engine, best_engine, open_engine, processors
+from rag_mcp.adapters.embedders.engines import Engine, best_engine, import_numpy, open_engine, processors
 from rag_mcp.adapters.embedders.models import MINILM, ModelFiles, ModelMismatch, ModelSpec, locate, verify
 from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.pure.identity import EmbedderIdentity
@@ -99,9 +99,14 @@ class OnnxEmbedder:
     def _loaded(self) -> "_Encoder":
         with self._lock:
             if self._encoder is None:
+                from concurrent.futures import ThreadPoolExecutor
+
                 path = self._found().weights
-                self._hash(path)
-                tokenizer = self._tokenizer()
+                with ThreadPoolExecutor(1) as beside:
+                    sound = beside.submit(self._hash, path)
+                    import_numpy()
+                    tokenizer = self._tokenizer()
+                    sound.result()  # nothing opens a file that is not the one it should be
                 with _faults(f"{path}: the model could not be loaded"):
                     engine = open_engine(self.engine, path, self._threads)
                     self._encoder = _Encoder(engine, tokenizer, self._spec)

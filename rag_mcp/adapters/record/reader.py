@@ -19,7 +19,6 @@ from rag_mcp.pure.manifest import Entry
 from rag_mcp.pure.snapshots import hidden_on, series_of
 from rag_mcp.pure.values import Chunk
 from rag_mcp.pure.view import View
-from rag_mcp.pure.words import expression
 
 if TYPE_CHECKING:
     from rag_mcp.pure.citations import Row
@@ -58,6 +57,8 @@ class SqliteSnapshot(PlanningReads):
 
     def keywords(self, terms: Sequence[str], n: int, view: View, common: int) -> Mapping[str, float]:
         """Up to n rids by the words of their rows in view, best first: BM25, greater is better."""
+        from rag_mcp.pure.words import expression
+
         (unseen,) = self._db.execute(
             "select (select count(*) from repeats) + (select count(*) from rows where lifecycle <> 'current')"
         ).fetchone()

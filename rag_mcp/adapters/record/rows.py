@@ -16,7 +16,6 @@ from rag_mcp.pure.identity import Choices, Chunking, EmbedderIdentity, Labelling
 from rag_mcp.pure.manifest import Entry, RowsSeen, row_mark
 from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.values import Chunk, Lack
-from rag_mcp.pure.words import filed
 
 if TYPE_CHECKING:
     from rag_mcp.pure.citations import Row
@@ -233,6 +232,8 @@ def read_revision(connection: sqlite3.Connection) -> Revision | None:
 
 def keyword_values(row_id: int, title: str | None, chunk: Chunk) -> tuple[Any, ...]:
     """What the keyword index is told of a row, when it comes and, word for word, when it goes."""
+    from rag_mcp.pure.words import filed
+
     return (row_id, filed(title or ""), filed(" ".join(chunk.heading_path)), filed(chunk.text))
 
 

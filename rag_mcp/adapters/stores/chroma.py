@@ -13,13 +13,16 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.stores import generation_files, generations
 from rag_mcp.adapters.stores.chroma_client import ChromaFault, Collection, faults
-from rag_mcp.adapters.stores.private_copies import PrivateCopies
 from rag_mcp.effects.ports import Checkpoint, IndexBroken, OpenIndex
+
+if TYPE_CHECKING:
+    from rag_mcp.adapters.stores.private_copies import PrivateCopies
 
 
 class ChromaIndex:
@@ -28,7 +31,7 @@ class ChromaIndex:
     With `copies`, `open` leaves the tree as it is, to the byte, and needs no leave to write there.
     """
 
-    def __init__(self, folder: str, dim: int, copies: PrivateCopies | None = None) -> None:
+    def __init__(self, folder: str, dim: int, copies: "PrivateCopies | None" = None) -> None:
         self._tree = Path(folder).absolute()
         self._dim = dim
         self._copies = copies
