@@ -21,6 +21,7 @@ from rag_mcp.pure.pruning import Limits, excluded_by, hidden_by, prune_refusal
 from rag_mcp.pure.recovery import doubt, index_doubt, switches_embedder
 from rag_mcp.pure.values import SUPERSEDED, Document, Excluded, Listing, Prepared, Sighting, Unreadable
 
+GROWTH = 0.25  # of what was committed before may be in the next commit of a run, if that is more than usual
 SAME_CORPUS = 10  # one file in so many that is where it was, and as it was, shows that a corpus was moved
 REEMBED = frozenset({Reason.EMBEDDER_CHANGED, Reason.VECTORS_MISSING})
 SPARED = REEMBED | {Reason.UNCHANGED}  # reasons for which a file need not be read again
@@ -238,7 +239,10 @@ def _embed_once(files: list[FilePlan]) -> Iterator[FilePlan]:
 
 
 def segments(plan: Plan, texts: int) -> tuple[tuple[FilePlan, ...], ...]:
-    """The plan's work in the order it is committed: writes first, about `texts` embeddings a segment, prunes last.
+    """The plan's work in the order it is committed: writes first, at least `texts` embeddings a segment, prunes last.
+
+    A commit copies the whole index, so a segment grows with what came before it: all the copies of a first build
+    together are a few times its size, whatever that is.
 
     A change of embedder is one segment: no reader may see vectors of two embedders.
     """
@@ -247,11 +251,11 @@ def segments(plan: Plan, texts: int) -> tuple[tuple[FilePlan, ...], ...]:
     if plan.switches_embedder:
         return (tuple(ordered),)
     parts: list[list[FilePlan]] = [[]]
-    weight = 0
+    weight = before = 0
     for file in ordered:
-        if weight and weight + len(embeds(file)) > texts:
+        if weight and weight + len(embeds(file)) > max(texts, int(GROWTH * before)):
             parts.append([])
-            weight = 0
+            before, weight = before + weight, 0
         parts[-1].append(file)
         weight += len(embeds(file))
     return tuple(tuple(part) for part in parts)

@@ -12,8 +12,8 @@ from properties.worlds import MINI, RUN, World, damaged, settled_worlds
 
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
 from rag_mcp.pure.manifest import RowsSeen, entry_of
-from rag_mcp.pure.planning import moved_files, segments
-from rag_mcp.pure.plans import Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
+from rag_mcp.pure.planning import GROWTH, moved_files, segments
+from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.values import Document, Unreadable
 
@@ -191,9 +191,22 @@ def test_segments_partition_the_work_and_prunes_come_last(pair: Pair, texts: int
     if plan.switches_embedder:
         assert len(parts) == 1
     else:
+        before = 0
         for part in parts:
             weights = [len(embeds(file)) for file in part]
-            assert sum(weights) <= max(texts, *weights, 0) or len([w for w in weights if w]) == 1
+            assert sum(weights) <= max(texts, GROWTH * before) or len([w for w in weights if w]) == 1
+            before += sum(weights)
+
+
+def test_the_copies_of_a_first_build_are_a_few_times_its_size() -> None:
+    keys = tuple(map(str, range(50)))
+    files = tuple(FilePlan(f"{n:05}.md", Reason.NEW, Write(keys, keys)) for n in range(20_000))
+    done, copied = 0, 0
+    for part in segments(Plan("/notes", 0, "mini", 3, "run", files), 5_000):
+        copied += done
+        done += sum(len(embeds(file)) for file in part)
+    assert done == 1_000_000
+    assert copied <= 6 * done
 
 
 @given(damaged(worlds.change_embedder, worlds.edit, worlds.blind_file, worlds.blind_folder))
