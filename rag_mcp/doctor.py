@@ -150,8 +150,8 @@ def _examined(
     settings: Settings, snapshot: "SqliteSnapshot", pointer: Pointer, root: Path | None, embedder: "Embedder | None"
 ) -> "Examined | None":
     from rag_mcp.adapters.stores.chroma import ChromaIndex
+    from rag_mcp.effects.desk import Desk
     from rag_mcp.effects.examine import examine
-    from rag_mcp.effects.retrieve import Desk
     from rag_mcp.pure.stages import SearchPolicy
 
     copies = private_copies.PrivateCopies(sweeps=False)  # Chroma writes into what it opens

@@ -195,3 +195,32 @@ def test_the_demo_shows_two_plans_and_three_cited_answers(tmp_path: Path) -> Non
     assert "  ~ 1 content changed          1 chunk to embed" in shown
     assert shown.count("\n1. ") == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == []
+
+
+def test_timing_names_each_look_up_with_its_bound_and_changes_no_answer(tmp_path: Path, corpus: Path) -> None:
+    rag(tmp_path, "ingest", "notes", "--db", "store", "--embedder", "hash")
+    plain = rag(tmp_path, "query", "valve", "--db", "store", "--json").stdout
+    timed = json.loads(rag(tmp_path, "query", "valve", "--db", "store", "--json", "--timing").stdout)
+    parts = timed.pop("timing")
+    assert timed == json.loads(plain)
+    assert [part["name"] for part in parts] == ["question", "words", "vectors", "rows"]
+    assert all(part["milliseconds"] >= 0 and 0 <= part["found"] <= part["bound"] for part in parts)
+    said = rag(tmp_path, "query", "valve", "--db", "store", "--mode", "keyword", "--timing").stdout
+    assert "words " in said and " of at most 100" in said and "question" not in said
+
+
+def test_what_nobody_foresaw_is_a_sentence_and_the_traceback_a_file(tmp_path: Path, corpus: Path) -> None:
+    script = (
+        "import rag_mcp.index as index, rag_mcp.adapters.commands, sys\n"
+        "def fault(*_, **__): raise LookupError('a \\x1b[31mred\\nword')\n"
+        "index.Index.plan = fault\n"
+        "sys.argv = ['rag-mcp', 'ingest', 'notes', '--db', 'store', '--plan']\n"
+        "from rag_mcp.cli import main; main()"
+    )
+    env = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1 and "\x1b" not in done.stderr
+    assert done.stderr.startswith("rag-mcp: unexpected LookupError: a ")
+    [noted] = tmp_path.rglob("fault.log")
+    assert str(noted) in done.stderr and "Traceback" in noted.read_text()

@@ -99,6 +99,7 @@ def searched(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--doc-class", metavar="CLASS", help="Only note, or only handoff.")
 @searched
 @click.option("--explain", is_flag=True, help="Say why each passage ranks where it does.")
+@click.option("--timing", is_flag=True, help="Say how long each part of the search took, and what it brought.")
 @click.option("--as-of", metavar="DATE", help="Of each dated series, ask its newest snapshot of that day or before.")
 @click.option("--retired", is_flag=True, help="Ask superseded documents, too; what stands in one says so.")
 @click.option("--changes", is_flag=True, help="Show when what was found changed over its dated series, and how.")

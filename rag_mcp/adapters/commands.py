@@ -24,7 +24,7 @@ PATIENCE = 1.0
 
 
 def guarded(name: str, options: Options) -> int:
-    """Run a verb; its exit code. Expected failures become one sentence, or the JSON of R13."""
+    """Run a verb; its exit code. Failures become one sentence; expected ones the JSON of R13, where asked."""
     try:
         return VERBS[name](options)
     except Refused as refused:
@@ -32,6 +32,13 @@ def guarded(name: str, options: Options) -> int:
     except KeyboardInterrupt:
         click.echo("interrupted; what was finished stands, run again to go on", err=True)
         return 130
+    except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        raise
+    except Exception as error:
+        from rag_mcp.adapters.unforeseen import sentence
+
+        click.echo(f"rag-mcp: {sentence(error)}", err=True)
+        return exits.REFUSED
 
 
 def refuse(failure: errors.Failure, options: Options) -> int:
@@ -197,11 +204,11 @@ def query(options: Options) -> int:
     if options["as_json"]:
         from rag_mcp.pure.wire import answer_shape
 
-        print_json(answer_shape(answer, explain=options["explain"], changes=changes))
+        print_json(answer_shape(answer, explain=options["explain"], timing=options["timing"], changes=changes))
     else:
         from rag_mcp.pure.answer_render import answer_lines
 
-        echo(answer_lines(answer, explain=options["explain"], changes=changes))
+        echo(answer_lines(answer, explain=options["explain"], timing=options["timing"], changes=changes))
     return exits.DONE
 
 

@@ -18,8 +18,8 @@ from rag_mcp.pure import errors
 
 if TYPE_CHECKING:  # an ingest that finds nothing to do is quick
     from rag_mcp.adapters.record.reader import SqliteSnapshot
+    from rag_mcp.effects.desk import Desk
     from rag_mcp.effects.record import Pointer
-    from rag_mcp.effects.retrieve import Desk
     from rag_mcp.pure.stages import SearchPolicy
 
 
@@ -83,7 +83,7 @@ class Session:
 
     def _at_desk(self, snapshot: "SqliteSnapshot") -> "Desk":
         """Where searches are carried out; made anew when the store was made anew by another embedder."""
-        from rag_mcp.effects.retrieve import Desk
+        from rag_mcp.effects.desk import Desk
         from rag_mcp.pure.stages import SearchPolicy
 
         with self._turn:

@@ -6,9 +6,10 @@ Less is looked at than by `verify`: counts, marks and evidence, one passage embe
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
 
+from rag_mcp.effects.desk import Desk
 from rag_mcp.effects.ports import EmbedderFault, IndexBroken, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
-from rag_mcp.effects.retrieve import Desk, admit, proof
+from rag_mcp.effects.retrieve import admit, proof
 from rag_mcp.pure.health import Canary, Contents, IndexHealth
 from rag_mcp.pure.identity import RunIdentity
 from rag_mcp.pure.manifest import NO_ROWS, Belief

@@ -13,9 +13,10 @@ import hashlib
 from attrs import evolve
 from returns.result import Failure, Result, Success
 
+from rag_mcp.effects.desk import Desk
 from rag_mcp.effects.ports import Corpus
 from rag_mcp.effects.record import Pointer, Snapshot
-from rag_mcp.effects.retrieve import Desk, SearchFailure, search
+from rag_mcp.effects.retrieve import SearchFailure, search
 from rag_mcp.pure.citations import Answer
 from rag_mcp.pure.corpus import CHANGED, FileText, Found, Stamp, joined, joined_note
 from rag_mcp.pure.decoding import decode

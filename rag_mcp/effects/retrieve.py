@@ -10,13 +10,15 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TypeVar
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 from returns.result import Failure, Result, Success
 
+from rag_mcp.effects.desk import VIEWS, Desk
 from rag_mcp.effects.embed import embedded_query, proven
-from rag_mcp.effects.ports import Corpus, Embedder, Exact, IndexBroken, OpenIndex, Scan, VectorIndex
+from rag_mcp.effects.ports import IndexBroken, OpenIndex
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.effects.source import FileNow
+from rag_mcp.effects.timing import Stopwatch
 from rag_mcp.pure import stages
 from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages, united
 from rag_mcp.pure.confidence import confidence, nothing_close
@@ -24,54 +26,15 @@ from rag_mcp.pure.coverage import brief
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
-from rag_mcp.pure.stages import Ask, Enough, Heard, SearchPolicy
-from rag_mcp.pure.view import EVERYTHING, View
+from rag_mcp.pure.stages import Ask, Enough, Heard
+from rag_mcp.pure.view import EVERYTHING
 from rag_mcp.pure.words import looked_for
 
 FEW = 2
 """Candidates whose rows are read at first, for each passage that was asked for."""
 
-VIEWS = 8
-"""Views of which a long-lived reader keeps the vectors: the classes, and some dates."""
-
 T = TypeVar("T")
 SearchFailure = EmptyStore | EmbedderMismatch | EmbedderFailed
-
-
-@define
-class Held:
-    """What a long-lived reader keeps for one commit: an open index, all vectors in memory, those of some views."""
-
-    token: str | None = None
-    opened: OpenIndex | None = None
-    refused: str | None = None
-    exact: Exact | None = None
-    passing: dict[View, Sequence[str]] = field(factory=dict)
-    proven: bool = False
-    lock: threading.RLock = field(factory=threading.RLock)
-
-    def turn_to(self, token: str | None) -> None:
-        """Drop what belongs to another commit."""
-        with self.lock:
-            if self.token != token:
-                if self.opened:
-                    self.opened.close()
-                self.token, self.opened, self.refused, self.exact, self.passing = token, None, None, None, {}
-                self.proven = False
-
-
-@frozen
-class Desk:
-    """What searching needs of the world. `prove`: embed one stored passage again before a commit is first searched."""
-
-    corpus: Corpus
-    index: VectorIndex
-    embedder: Embedder
-    scan: Scan
-    policy: SearchPolicy
-    store: str
-    held: Held = field(factory=Held)
-    prove: bool = False
 
 
 def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, SearchFailure]:
@@ -81,12 +44,13 @@ def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, Searc
             desk.held.turn_to(pointer.token)
             if not snapshot.holds_retired():  # then that filter filters nothing, and need not be asked for
                 query = evolve(query, retired=True)
-            with beside(lambda: _vector(desk, query)) as vector:
-                words = _words(desk, snapshot, query)
+            watch = Stopwatch()
+            with beside(lambda: watch.of("question", lambda: _vector(desk, query))) as vector:
+                words = watch.of("words", lambda: _words(desk, snapshot, query))
                 if query.mode != "keyword" and pointer.vectors <= desk.policy.exact_up_to:
-                    _all_vectors(desk, snapshot, pointer)
+                    desk.all_vectors(snapshot, pointer)
             return Result.do(
-                _Search(desk, snapshot, pointer, query, made, words).answer()
+                _Search(desk, snapshot, pointer, query, made, words, watch).answer()
                 for _ in proof(desk, snapshot, query)
                 for made in vector()
             )
@@ -139,18 +103,6 @@ def _words(desk: Desk, snapshot: Snapshot, query: Query) -> Mapping[str, float]:
     return snapshot.keywords(terms, max(desk.policy.words, 2 * query.k), query.view, desk.policy.common)
 
 
-def _all_vectors(desk: Desk, snapshot: Snapshot, pointer: Pointer) -> Exact:
-    """The exact scan of all vectors, kept for as long as the commit is the current one."""
-    held = desk.held
-    with held.lock:
-        exact = held.exact if held.token == pointer.token else None
-        if exact is None:
-            exact = desk.scan(snapshot.vectors(None))
-            if held.token == pointer.token:
-                held.exact = exact
-        return exact
-
-
 def proof(desk: Desk, snapshot: Snapshot, query: Query) -> Result[None, EmbedderFailed]:
     """That the embedder gives what the store holds, on one passage, once for each commit."""
     needed = desk.prove and not desk.held.proven and query.mode != "keyword"
@@ -172,31 +124,41 @@ class _Search:
     query: Query
     vector: bytes | None
     words: Mapping[str, float]
+    watch: Stopwatch
     degraded: str | None = None
     dropped: int = 0
     files: dict[str, FileNow | None] = field(factory=dict)
 
     def answer(self) -> Answer:
-        hits: list[Hit] = []
-        if self.vector is None:
-            hits = self._best(self.words)
-            if self.words and len(hits) < self.query.k:
-                desk = evolve(self.desk, policy=stages.every_word(self.desk.policy))
-                self.words = _words(desk, self.snapshot, self.query)
-                hits = self._best(self.words)
-        else:
-            heard: Heard | None = None
-            total = self.pointer.vectors
-            passing = self._passing()
-            allowed = total if passing is None else len(passing)
-            while not isinstance(step := self._step(total, allowed, heard), Enough):
-                found = self._ask(step, self.vector)
-                hits = self._best([*(rid for rid, _ in found), *self.words])
-                heard = Heard(step, len(hits), exhausted=len(found) < step.n)
+        hits = self._by_words() if self.vector is None else self._by_meaning(self.vector)
+        self.watch.brought("words", len(self.words), self.desk.policy.words)
         sure = confidence(self.query.text, hits)
         far = nothing_close(sure)
         missed = brief(self.snapshot.coverage(), retired=self.query.retired) if far else None
-        return Answer(self.query.text, self.query.k, tuple(hits), self.dropped, self.degraded, sure, far, missed)
+        query, took = self.query, self.watch.lookups()
+        return Answer(query.text, query.k, tuple(hits), self.dropped, self.degraded, sure, far, missed, took)
+
+    def _by_words(self) -> list[Hit]:
+        hits = self._best(self.words)
+        if self.words and len(hits) < self.query.k:
+            desk = evolve(self.desk, policy=stages.every_word(self.desk.policy))
+            self.words = self.watch.of("words", lambda: _words(desk, self.snapshot, self.query))
+            hits = self._best(self.words)
+        return hits
+
+    def _by_meaning(self, vector: bytes) -> list[Hit]:
+        """With what the words found beside."""
+        hits: list[Hit] = []
+        heard: Heard | None = None
+        total, passing = self.pointer.vectors, self._passing()
+        allowed = total if passing is None else len(passing)
+        while not isinstance(step := self._step(total, allowed, heard), Enough):
+            found = self._ask(step, vector)
+            self.watch.brought("vectors", len(found), step.n)
+            hits = self._best([*(rid for rid, _ in found), *self.words])
+            heard = Heard(step, len(hits), exhausted=len(found) < step.n)
+        self.watch.brought("question", 1, 1)
+        return hits
 
     def _step(self, total: int, allowed: int, heard: Heard | None) -> stages.Step:
         step = stages.next_step(self.desk.policy, self.query, total, allowed, heard)
@@ -205,6 +167,9 @@ class _Search:
         return step
 
     def _ask(self, step: Ask | stages.Scan, vector: bytes) -> Sequence[tuple[str, float]]:
+        return self.watch.of("vectors", lambda: self._near(step, vector))
+
+    def _near(self, step: Ask | stages.Scan, vector: bytes) -> Sequence[tuple[str, float]]:
         opened = self._opened() if isinstance(step, Ask) else None
         if opened is not None:
             try:
@@ -214,7 +179,7 @@ class _Search:
         return self._exact(step.n, vector)
 
     def _exact(self, n: int, vector: bytes) -> Sequence[tuple[str, float]]:
-        return _all_vectors(self.desk, self.snapshot, self.pointer).query(vector, n, self._passing())
+        return self.desk.all_vectors(self.snapshot, self.pointer).query(vector, n, self._passing())
 
     def _passing(self) -> Sequence[str] | None:
         """The vectors with a row that passes the filter; None where there is no filter."""
@@ -251,8 +216,11 @@ class _Search:
         traces = self._scored(list(dict.fromkeys(rids)))
         order = sorted(traces, key=lambda rid: (-traces[rid].score, rid))
         few = order[: FEW * self.query.k]
-        hits = self._cited(few, traces)
-        return hits if len(hits) == self.query.k or len(few) == len(order) else self._cited(order, traces)
+        hits = self.watch.of("rows", lambda: self._cited(few, traces))
+        if len(hits) < self.query.k and len(few) < len(order):
+            few, hits = order, self.watch.of("rows", lambda: self._cited(order, traces))
+        self.watch.brought("rows", len(few), len(order))
+        return hits
 
     def _scored(self, rids: Sequence[str]) -> Mapping[str, Trace]:
         if self.vector is None:

@@ -16,8 +16,13 @@ from rag_mcp.pure.values import CURRENT
 NAMED = 3  # places that a line names before it says "and N more"
 
 
-def answer_lines(answer: Answer, *, explain: bool = False, changes: Sequence[Sequence[Version]] = ()) -> Iterator[str]:
-    """Numbered passages with their citations; with `explain`, why each ranks where it does; the `changes` of each."""
+def answer_lines(
+    answer: Answer, *, explain: bool = False, timing: bool = False, changes: Sequence[Sequence[Version]] = ()
+) -> Iterator[str]:
+    """Numbered passages with their citations.
+
+    With `explain`, why each ranks where it does; the `changes` of each; with `timing`, what took how long.
+    """
     if not answer.results:
         yield "nothing was found"
     elif answer.nothing_close:
@@ -30,6 +35,8 @@ def answer_lines(answer: Answer, *, explain: bool = False, changes: Sequence[Seq
             yield f"     why: {_why(hit.trace)}"
         yield from change_lines(changes[number - 1] if changes else ())
         yield ""
+    for part in answer.lookups if timing else ():
+        yield f"{part.name:<10}{part.milliseconds:>9.1f} ms   {part.found} of at most {part.bound}"
     if answer.dropped_out_of_scope:
         yield f"{answer.dropped_out_of_scope} passages lie outside the corpus and are not shown"
     if answer.degraded:

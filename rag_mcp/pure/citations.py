@@ -7,7 +7,7 @@ The first row in that order is the citation, the others stand in `also_in`.
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from rag_mcp.pure.copies import grouped
 from rag_mcp.pure.coverage import Brief
@@ -99,11 +99,22 @@ class Hit:
 
 
 @frozen
+class LookUp:
+    """A part of a search: how long it took, and how many it found of so many at most."""
+
+    name: str
+    milliseconds: float
+    found: int
+    bound: int
+
+
+@frozen
 class Answer:
     """What a question brought, best first. `degraded` says why the index was not used where it should have been.
 
     `confidence`, from 0 to 1: that the corpus holds what was asked; `nothing_close` when it probably does not; then
-    `uncovered` says what of the corpus could not be searched, None where all could.
+    `uncovered` says what of the corpus could not be searched, None where all could. Equal answers may have taken
+    their time.
     """
 
     query: str
@@ -114,6 +125,7 @@ class Answer:
     confidence: float = 0.0
     nothing_close: bool = False
     uncovered: Brief | None = None
+    lookups: tuple[LookUp, ...] = field(default=(), eq=False)
 
     @property
     def count(self) -> int:

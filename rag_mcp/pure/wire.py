@@ -17,8 +17,14 @@ from rag_mcp.pure.values import CURRENT
 SERIES_KEYS = frozenset({"snapshot_date", "also_unchanged_on", "snapshots_covered", "unchanged_until"})
 
 
-def answer_shape(answer: Answer, *, explain: bool = False, changes: Sequence[Sequence[Version]] = ()) -> dict[str, Any]:
-    """A successful search; with `explain` each hit says why it ranks where it does; `changes` are those of each hit."""
+def answer_shape(
+    answer: Answer, *, explain: bool = False, timing: bool = False, changes: Sequence[Sequence[Version]] = ()
+) -> dict[str, Any]:
+    """A successful search.
+
+    With `explain` each hit says why it ranks where it does, with `timing` the answer what took how long; `changes` are
+    those of each hit.
+    """
     shape: dict[str, Any] = {
         "ok": True,
         "query": answer.query,
@@ -33,6 +39,8 @@ def answer_shape(answer: Answer, *, explain: bool = False, changes: Sequence[Seq
         shape["coverage"] = {**asdict(answer.uncovered), "examples": list(answer.uncovered.examples)}
     if answer.degraded:
         shape["degraded"] = answer.degraded
+    if timing:
+        shape["timing"] = [{**asdict(each), "milliseconds": round(each.milliseconds, 3)} for each in answer.lookups]
     for hit, versions in zip(shape["results"], changes, strict=False):
         hit["changes"] = [asdict(version) for version in versions]
     return shape
