@@ -20,7 +20,7 @@ from rag_mcp.adapters.settings import is_folder, lies_inside
 from rag_mcp.effects.boundary import Refused, store_faults, value
 from rag_mcp.effects.embed import embedded_query
 from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
-from rag_mcp.effects.ports import EmbedderFault, Unsure
+from rag_mcp.effects.ports import EmbedderFault, Parallel, Unsure
 from rag_mcp.effects.record import Known, RecordDamaged
 from rag_mcp.pure import errors
 from rag_mcp.pure.identity import Choices
@@ -31,6 +31,7 @@ from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.summary import Report
 
 Announce = Callable[[], None]
+Busy = Callable[[bool], None]
 
 
 def ordered(*, full: bool, allow_prune: int | None) -> Order:
@@ -38,7 +39,7 @@ def ordered(*, full: bool, allow_prune: int | None) -> Order:
     return Order(full, Limits(allow=allow_prune))
 
 
-def nobody() -> None:
+def nobody(_: bool) -> None:
     """Tells nobody that there is work."""
 
 
@@ -108,7 +109,8 @@ def _write(session: Session, order: Order, announce: Announce, saved: Plan | Non
         session.follow(record.pointer())
         corpus = session.parts.corpus
         at = revision(corpus.root) if corpus else Revision()  # before the look: an edit that follows is in the next run
-        drafted = evolve(_draft(session.parts, record, order, announce, own), revision=at)
+        busy = _getting_ready(session.parts, announce)
+        drafted = evolve(_draft(session.parts, record, order, busy, own), revision=at)
         if saved is not None:
             value(same_world(saved, drafted.plan))
         if not drafted.plan.quiet:
@@ -118,15 +120,26 @@ def _write(session: Session, order: Order, announce: Announce, saved: Plan | Non
         record.close()
 
 
+def _getting_ready(parts: wiring.Parts, announce: Announce) -> Busy:
+    """Announce that there is work, and load the model while files are read."""
+
+    def busy(reading: bool) -> None:
+        announce()
+        if reading and isinstance(parts.embedder, Parallel):
+            parts.embedder.warm()
+
+    return busy
+
+
 def _draft(
-    parts: wiring.Parts, known: Known | None, order: Order, announce: Announce = nobody, own: Choices | None = None
+    parts: wiring.Parts, known: Known | None, order: Order, busy: Busy = nobody, own: Choices | None = None
 ) -> Draft:
     own = own or (known.choices() if known else Choices())
     if parts.corpus is None:
         raise Refused(errors.ConfigError("no corpus was named, and the store does not know one"))
     _confirm_embedder(parts)
     eyes = Eyes(parts.corpus, known, parts.index, parts.embedder, parts.progress)
-    return value(draft(eyes, parts.run(own), order, announce))
+    return value(draft(eyes, parts.run(own), order, busy))
 
 
 def _confirm_embedder(parts: wiring.Parts) -> None:

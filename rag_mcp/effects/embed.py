@@ -4,12 +4,14 @@ A batch costs what its longest text costs, so texts are sorted by length inside 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from attrs import frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Progress
+from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Parallel, Progress
 from rag_mcp.effects.record import Record
+from rag_mcp.effects.threads import in_turn
 from rag_mcp.pure.errors import EmbedderFailed
 from rag_mcp.pure.vectors import check, dot, rid
 
@@ -32,10 +34,14 @@ class Text:
 def embed_texts(
     record: Record, embedder: Embedder, texts: Sequence[Text], checkpoint: Checkpoint, progress: Progress
 ) -> Result[int, EmbedderFailed]:
-    """Embed and cache all texts; their number. On failure what was cached before stays, and is sound."""
+    """Embed and cache all texts; their number. On failure what was cached before stays, and is sound.
+
+    Batches are checked and cached in their order, while an embedder that can embeds the next ones.
+    """
+    at_once = embedder.at_once if isinstance(embedder, Parallel) else 0
     with progress.task("embedding", sum(text.size for text in texts), len(texts), "tokens") as advance:
-        for batch in batches(texts):
-            match _vectors(embedder, batch):
+        for batch, made in in_turn(batches(texts), partial(_vectors, embedder), at_once):
+            match made:
                 case Success(vectors):
                     record.cache(embedder.identity, vectors)
                 case Failure(failed):

@@ -66,17 +66,21 @@ class Order:
 
 
 def draft(
-    eyes: Eyes, run: RunIdentity, order: Order, busy: Callable[[], None] = lambda: None
+    eyes: Eyes, run: RunIdentity, order: Order, busy: Callable[[bool], None] = lambda _: None
 ) -> Result[Draft, CorpusMissing | EmbedderFailed]:
-    """Look and plan; nothing is written. `busy` is called when the look alone shows that there is work."""
+    """Look and plan; nothing is written. `busy` is called when the look alone shows that there is work.
+
+    It is told whether that is a file to be read: then there will nearly always be a text to embed.
+    """
     look = eyes.corpus.look()
     if gap := next((gap for gap in look.gaps if gap.path == ""), None):
         return Failure(CorpusMissing(look.root, gap.why))
     belief = believe(eyes)
     settled = settle(look, belief, run, full=order.full)
     reads = plan_reads(settled)
-    if _waiting(eyes, reads) or not belief.entries.keys() <= {s.path for s in look.sightings}:
-        busy()
+    waiting = _waiting(eyes, reads)
+    if waiting or not belief.entries.keys() <= {s.path for s in look.sightings}:
+        busy(waiting)
     try:
         prepared = prepare(eyes.corpus, reads, run, eyes.embedder.measure, eyes.progress)
     except EmbedderFault as fault:

@@ -96,6 +96,18 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
+class Parallel(Protocol):
+    """What an embedder is besides, when it can embed beside the caller's own work."""
+
+    @property
+    def at_once(self) -> int:
+        """Batches that it embeds side by side."""
+
+    def warm(self) -> None:
+        """Load, in the background, what `embed` needs; what goes wrong is for `embed` to say."""
+
+
+@runtime_checkable
 class Unsure(Protocol):
     """What an embedder is besides, when what it embeds with is not in this process's hands."""
 

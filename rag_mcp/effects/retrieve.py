@@ -4,10 +4,7 @@ Every row is checked against the scope again before it is shown, and every passa
 are made anew from the cached vectors, so the index and the exact scan give the same numbers and order.
 """
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from attrs import define, evolve, field
@@ -18,6 +15,7 @@ from rag_mcp.effects.embed import embedded_query, proven
 from rag_mcp.effects.ports import IndexBroken, OpenIndex
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.effects.source import FileNow
+from rag_mcp.effects.threads import beside
 from rag_mcp.effects.timing import Stopwatch
 from rag_mcp.pure import stages
 from rag_mcp.pure.citations import Answer, Hit, Row, cite, marked_stale, passages, united
@@ -69,25 +67,6 @@ def admit(desk: Desk, snapshot: Snapshot) -> Result[Pointer, EmptyStore | Embedd
     if stored.fingerprint != given.fingerprint:
         return Failure(EmbedderMismatch(stored.name, stored.dim, given.name, given.dim))
     return Success(pointer)
-
-
-@contextmanager
-def beside(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
-    """Run `work` in a thread while the block runs; what is given waits for its outcome, or raises it."""
-    outcome: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    thread = threading.Thread(target=run, name="beside", daemon=True)
-    thread.start()
-    try:
-        yield outcome.result
-    finally:
-        thread.join()
 
 
 def _vector(desk: Desk, query: Query) -> Result[bytes | None, EmbedderFailed]:

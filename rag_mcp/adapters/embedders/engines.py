@@ -41,6 +41,11 @@ def best_engine() -> str:
     return "openvino" if importlib.util.find_spec("openvino") else "onnxruntime"
 
 
+def streams(name: str, threads: int) -> int:
+    """Batches that an engine runs side by side: OpenVINO is the quicker by some percent, ONNX Runtime the slower."""
+    return 2 if name == "openvino" and threads > 1 else 1
+
+
 def open_engine(name: str, path: Path, threads: int) -> Engine:
     """The model in a file. Raises what the engine raises."""
     return OpenVino(path, threads) if name == "openvino" else OnnxRuntime(path, threads, plain=name == PLAIN)
@@ -73,7 +78,7 @@ class OpenVino:
         exact = "BF16" not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
         settings = {
             "INFERENCE_NUM_THREADS": threads,
-            "NUM_STREAMS": 1,
+            "NUM_STREAMS": streams("openvino", threads),
             "INFERENCE_PRECISION_HINT": "f32" if exact else "bf16",
         }
         self._model = core.compile_model(core.read_model(str(path)), "CPU", settings)

@@ -8,14 +8,14 @@ are always set anew here.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import RLock
+from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any
 
 from returns.result import Failure, Result, Success
 
-from rag_mcp.adapters.embedders.engines import Engine, best_engine, import_numpy, open_engine, processors
+from rag_mcp.adapters.embedders.engines import Engine, best_engine, import_numpy, open_engine, processors, streams
 from rag_mcp.adapters.embedders.models import MINILM, ModelFiles, ModelMismatch, ModelSpec, locate, verify
 from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.pure.identity import EmbedderIdentity
@@ -55,7 +55,7 @@ class OnnxEmbedder:
         self._threads = threads or processors()
         self._download = download
         self.engine = engine or best_engine()
-        self._lock = RLock()
+        self._lock, self._loading = RLock(), RLock()
         self._files: ModelFiles | None = None
         self._hashes: dict[Path, str] = {}
         self._identity: EmbedderIdentity | None = None
@@ -96,8 +96,22 @@ class OnnxEmbedder:
         with _faults(f"model {self._spec.name} failed"):
             return encoder.vectors(texts)
 
+    @property
+    def at_once(self) -> int:
+        """As many as the engine has streams."""
+        return streams(self.engine, self._threads)
+
+    def warm(self) -> None:
+        """Load tokenizer and weights in a thread."""
+
+        def load() -> None:
+            with suppress(EmbedderFault):
+                self._loaded()
+
+        Thread(target=load, name="model", daemon=True).start()
+
     def _loaded(self) -> "_Encoder":
-        with self._lock:
+        with self._loading:
             if self._encoder is None:
                 from concurrent.futures import ThreadPoolExecutor
 
