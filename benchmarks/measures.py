@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 
@@ -80,12 +81,27 @@ class Bench:
 
 
 def ingest(bench: Bench) -> Iterator[Line]:
-    """A whole first ingest against the bare session over the same batches."""
-    _, store = bench.store()
+    """A whole first ingest against the bare session over the same batches; the engines against each other."""
+    corpus, store = bench.store()
     texts, cost = bench.ingested()
     _, floor = answer(PYTHON, "-m", "benchmarks.passages", "bare", str(store))
-    yield _rate("ingest : bare session.run", texts, cost, floor["passages"], floor["cpu"], ">= 0.85")
+    yield _rate("ingest : bare session.run, one after the other", texts, cost, floor["passages"], floor["cpu"], "")
+    by = {name: _by(bench, name, corpus) for name in ("onnxruntime", *(["openvino"] if find_spec("openvino") else []))}
+    ours = by["onnxruntime"]
+    yield Line("ingest : session.run within it, wall", ours["wall"], ours["inside"], "s", _share(ours), ">= 0.9")
     yield Line("ingest, wall", texts / cost.wall, None, "passages/s", note=f"{texts} passages in {cost.wall:.1f} s")
+    if quick := by.get("openvino"):
+        rates = texts / quick["wall"], texts / ours["wall"]
+        yield Line("ingest by OpenVINO : ONNX Runtime, wall", *rates, "passages/s", rates[0] / rates[1], ">= 3")
+
+
+def _by(bench: Bench, engine: str, corpus: Path) -> dict[str, float]:
+    _, took = answer(PYTHON, "-m", "benchmarks.engine_share", engine, str(corpus), str(bench.work / f"by-{engine}"))
+    return dict(took)
+
+
+def _share(took: dict[str, float]) -> float:
+    return took["inside"] / took["wall"]
 
 
 def peer(bench: Bench) -> Iterator[Line]:
