@@ -18,6 +18,7 @@ from rag_mcp import Index
 from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
 
 SECTIONS = 50
+HANDOFF = "---\ntype: handoff\n---\n\n"
 
 
 class Synthetic(OnnxEmbedder):
@@ -48,7 +49,7 @@ def write(corpus: Path, passages: int, words: Iterator[str]) -> None:
             f"## {'Section' if file or number else REAL} {number}\n\n{' '.join(islice(words, 60))}\n"
             for number in range(min(SECTIONS, passages - file * SECTIONS))
         ]
-        front = "" if file % 10 else "---\ntype: handoff\n---\n\n"
+        front = "" if file % 10 else HANDOFF
         place = corpus / f"part{file % 20:02}" / f"page{file:04}.md"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(front + "\n".join(sections), encoding="utf-8")

@@ -1,0 +1,63 @@
+"""What the index finds of what an exact scan finds: `python -m benchmarks.recall STORE`. Prints JSON.
+
+recall   at 10, over 200 stored vectors as questions, each with noise of a third of its length: a question is near a
+         passage, and is none
+ask      milliseconds of one question to the index, median;   scan   the same of the exact scan
+"""
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from statistics import mean, median
+
+from rag_mcp.adapters.record.reader import SqliteReader
+from rag_mcp.adapters.stores.chroma import ChromaIndex
+from rag_mcp.adapters.stores.exact import ExactScan
+from rag_mcp.adapters.stores.private_copies import PrivateCopies
+
+K = 10
+ASKED = 200
+DEPTH = 50
+"""Neighbours that the library asks for at first."""
+NOISE = 1 / 3
+
+
+def main(store: str) -> None:
+    """Ask both, and print."""
+    import numpy as np
+
+    with SqliteReader(Path(store)).snapshot() as snapshot:
+        pointer = snapshot.pointer()
+        pairs = snapshot.vectors(None)
+    assert pointer and pointer.folder and pointer.evidence
+    dice, noise = Random(5), np.random.default_rng(5)
+    questions = []
+    for _, vector in dice.sample(pairs, ASKED):
+        near = np.frombuffer(vector, "<f4")
+        added = noise.standard_normal(len(near))
+        asked = near + NOISE * added / np.linalg.norm(added)
+        questions.append((asked / np.linalg.norm(asked)).astype("<f4").tobytes())
+    exact = ExactScan(pairs)
+    del pairs
+    copies = PrivateCopies(Path(tempfile.mkdtemp()))
+    index = ChromaIndex(str(Path(store, "index")), pointer.embedder.dim, copies)
+    opened = index.open(pointer.folder, pointer.evidence).unwrap()
+    shares, asks, scans = [], [], []
+    for question in questions:
+        began = time.perf_counter()
+        found = opened.query(question, DEPTH)
+        between = time.perf_counter()
+        best = exact.query(question, K)
+        scans.append(time.perf_counter() - between)
+        asks.append(between - began)
+        shares.append(len({rid for rid, _ in found} & {rid for rid, _ in best}) / K)
+    opened.close()
+    index.close()
+    print(json.dumps({"recall": mean(shares), "ask": 1e3 * median(asks), "scan": 1e3 * median(scans)}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
