@@ -13,6 +13,7 @@ from storecheck import ingest, parts, write_corpus
 
 from rag_mcp import Index
 from rag_mcp.adapters.terminal import Bars, progress_for
+from rag_mcp.effects import apply
 from rag_mcp.effects.ports import Silence
 
 ROOT = Path(__file__).parent.parent
@@ -52,6 +53,17 @@ def test_what_was_done_adds_up_to_what_was_announced(tmp_path: Path, pages: int)
         index.stats()
     assert set(counted.tasks) == {"checking", "counting"}
     assert all(announced == done for announced, done in counted.tasks.values()), counted.tasks
+
+
+def test_one_bar_tells_of_all_that_is_to_be_embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apply, "SEGMENT_TEXTS", 20)
+    write_corpus(tmp_path / "notes", pages=10, sections=8)
+    counted = Counted()
+    with Index(parts(tmp_path / "notes", tmp_path / "store", progress=counted)) as index:
+        report = index.ingest()
+    assert report.generation > 2
+    announced, done = counted.tasks["embedding"]
+    assert announced == done > report.texts_embedded
 
 
 def on_a_terminal(code: str) -> str:

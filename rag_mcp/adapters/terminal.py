@@ -13,6 +13,10 @@ def progress_for(*, hidden: bool, after: float = 0.0) -> Progress:
     return Silence() if hidden or not sys.stderr.isatty() else Bars(after)
 
 
+AGES = 7 * 86_400.0
+"""Seconds."""
+
+
 class Bars:
     """One bar for each task that takes more than a moment. Implements `effects.ports.Progress`."""
 
@@ -56,7 +60,8 @@ def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     ]
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    # The time left follows from all that was done: what is done in the next half minute may be of another kind.
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=AGES) as bars:
         task = bars.add_task(label, total=total, rate="")
 
         def advance(units: int) -> None:

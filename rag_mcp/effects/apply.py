@@ -7,7 +7,7 @@
 5 sweep      folders that nothing names are removed             a kill: the next run sweeps
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
@@ -65,22 +65,23 @@ def apply_plan(
     parts = segments(plan, SEGMENT_TEXTS)
     if isinstance(doubt := _proof(hands, plan, run), Failure):
         return doubt
-    for part, segment in enumerate(parts, start=1):
-        match embed_texts(
-            hands.record, hands.embedder, _texts(hands.record, segment, documents), hands.checkpoint, hands.progress
-        ):
-            case Failure(failed):
-                return Failure(failed)
-            case Success(embedded):
-                work = evolve(work, texts_embedded=work.texts_embedded + embedded)
-        learned = unseen if part == len(parts) else None
-        match _commit(hands, current, run, segment, documents, learned, revision):
-            case Failure(why):
-                return Failure(IndexFailed(hands.store, why))
-            case Success((changes, repeats)):
-                work = _summed(work, changes, repeats)
-        current = evolve(plan, rebuild=None, refill_keywords=False, switches_embedder=False)
-        sweep(hands)
+    tokens, texts = _weight(hands.record, plan, documents)
+    with hands.progress.task("embedding", tokens, texts, "tokens") as advance:
+        for part, segment in enumerate(parts, start=1):
+            wanted = _texts(hands.record, segment, documents)
+            match embed_texts(hands.record, hands.embedder, wanted, hands.checkpoint, advance):
+                case Failure(failed):
+                    return Failure(failed)
+                case Success(embedded):
+                    work = evolve(work, texts_embedded=work.texts_embedded + embedded)
+            learned = unseen if part == len(parts) else None
+            match _commit(hands, current, run, segment, documents, learned, revision):
+                case Failure(why):
+                    return Failure(IndexFailed(hands.store, why))
+                case Success((changes, repeats)):
+                    work = _summed(work, changes, repeats)
+            current = evolve(plan, rebuild=None, refill_keywords=False, switches_embedder=False)
+            sweep(hands)
     return Success(counted(hands.record, work))
 
 
@@ -118,20 +119,31 @@ def _proof(hands: Hands, plan: Plan, run: RunIdentity) -> Result[None, EmbedderF
             return Success(None)  # one that fails fails at the first new text as well, and then a file is named
 
 
+def _weight(record: Record, plan: Plan, documents: Mapping[str, Document]) -> tuple[int, int]:
+    """Tokens and texts that are to be embedded, in all segments: so a bar tells of all that is left."""
+    sizes = [_size(chunk) for file in plan.files for chunk in _fresh(record, file, documents)]
+    return sum(sizes), len(sizes)
+
+
 def _texts(record: Record, segment: Sequence[FilePlan], documents: Mapping[str, Document]) -> list[Text]:
     from rag_mcp.pure.chunking import embedded_text
 
-    texts: list[Text] = []
-    for file in segment:
-        if wanted := frozenset(embeds(file)):
-            chunks = _chunks(record, file, documents)
-            fresh = {chunk.key: chunk for chunk in chunks if chunk.key in wanted}
-            date = own_date(file.path)
-            texts += [
-                Text(key, file.path, embedded_text(chunk, date), chunk.tokens or len(chunk.text) // 4)
-                for key, chunk in fresh.items()
-            ]
-    return texts
+    return [
+        Text(chunk.key, file.path, embedded_text(chunk, own_date(file.path)), _size(chunk))
+        for file in segment
+        for chunk in _fresh(record, file, documents)
+    ]
+
+
+def _fresh(record: Record, file: FilePlan, documents: Mapping[str, Document]) -> Iterable[Chunk]:
+    """The chunks of a file that must be embedded, one of each content."""
+    if not (wanted := frozenset(embeds(file))):
+        return ()
+    return {chunk.key: chunk for chunk in _chunks(record, file, documents) if chunk.key in wanted}.values()
+
+
+def _size(chunk: Chunk) -> int:
+    return chunk.tokens or len(chunk.text) // 4
 
 
 def _chunks(record: Record, file: FilePlan, documents: Mapping[str, Document]) -> tuple[Chunk, ...]:

@@ -9,7 +9,7 @@ from functools import partial
 from attrs import frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Parallel, Progress
+from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Parallel
 from rag_mcp.effects.record import Record
 from rag_mcp.effects.threads import in_turn
 from rag_mcp.pure.errors import EmbedderFailed
@@ -32,22 +32,23 @@ class Text:
 
 
 def embed_texts(
-    record: Record, embedder: Embedder, texts: Sequence[Text], checkpoint: Checkpoint, progress: Progress
+    record: Record, embedder: Embedder, texts: Sequence[Text], checkpoint: Checkpoint, advance: Callable[[int], None]
 ) -> Result[int, EmbedderFailed]:
     """Embed and cache all texts; their number. On failure what was cached before stays, and is sound.
+
+    `advance` is told the size of each batch that is safe.
 
     Batches are checked and cached in their order, while an embedder that can embeds the next ones.
     """
     at_once = embedder.at_once if isinstance(embedder, Parallel) else 0
-    with progress.task("embedding", sum(text.size for text in texts), len(texts), "tokens") as advance:
-        for batch, made in in_turn(batches(texts), partial(_vectors, embedder), at_once):
-            match made:
-                case Success(vectors):
-                    record.cache(embedder.identity, vectors)
-                case Failure(failed):
-                    return Failure(failed)
-            advance(sum(text.size for text in batch))
-            checkpoint("cached")
+    for batch, made in in_turn(batches(texts), partial(_vectors, embedder), at_once):
+        match made:
+            case Success(vectors):
+                record.cache(embedder.identity, vectors)
+            case Failure(failed):
+                return Failure(failed)
+        advance(sum(text.size for text in batch))
+        checkpoint("cached")
     return Success(len(texts))
 
 
