@@ -121,11 +121,14 @@ def _write(session: Session, order: Order, announce: Announce, saved: Plan | Non
 
 
 def _getting_ready(parts: wiring.Parts, announce: Announce) -> Busy:
-    """Announce that there is work, and load the model while files are read."""
+    """Announce that there is work, and load model and index while files are read."""
 
     def busy(reading: bool) -> None:
         announce()
-        if reading and isinstance(parts.embedder, Parallel):
+        if not reading:
+            return
+        parts.index.warm()
+        if isinstance(parts.embedder, Parallel):
             parts.embedder.warm()
 
     return busy

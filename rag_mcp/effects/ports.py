@@ -166,6 +166,9 @@ class VectorIndex(Protocol):
         Checkpoints: "cloned", "written", "flushed", "synced", "renamed".
         """
 
+    def warm(self) -> None:
+        """Load, in the background, what `write` needs; what goes wrong is for `write` to say."""
+
     def next_number(self) -> int:
         """One more than the greatest number any folder in the tree carries, unfinished ones included."""
 

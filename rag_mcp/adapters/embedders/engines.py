@@ -15,6 +15,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rag_mcp.adapters.arrays import import_numpy
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -124,14 +126,6 @@ def open_session(path: Path, threads: int, *, plain: bool = False) -> Any:
     if plain:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def import_numpy() -> None:
-    """Load NumPy by its name, before a library's native code asks for a part of it.
-
-    Two threads that come to it from its two ends at once get a module that is half made.
-    """
-    import numpy  # noqa: F401
 
 
 def processors() -> int:
