@@ -17,6 +17,7 @@ from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.stores.chroma import ChromaIndex
 from rag_mcp.adapters.stores.exact import ExactScan
 from rag_mcp.adapters.stores.private_copies import PrivateCopies
+from rag_mcp.pure.view import EVERYTHING
 
 K = 10
 ASKED = 200
@@ -31,17 +32,16 @@ def main(store: str) -> None:
 
     with SqliteReader(Path(store)).snapshot() as snapshot:
         pointer = snapshot.pointer()
-        pairs = snapshot.vectors(None)
-    assert pointer and pointer.folder and pointer.evidence
-    dice, noise = Random(5), np.random.default_rng(5)
+        assert pointer and pointer.folder and pointer.evidence
+        stored = list(snapshot.vectors(Random(5).sample(snapshot.passing_rids(EVERYTHING), ASKED)))
+        exact = ExactScan(snapshot.vectors(None))
+    noise = np.random.default_rng(5)
     questions = []
-    for _, vector in dice.sample(pairs, ASKED):
+    for _, vector in stored:
         near = np.frombuffer(vector, "<f4")
         added = noise.standard_normal(len(near))
         asked = near + NOISE * added / np.linalg.norm(added)
         questions.append((asked / np.linalg.norm(asked)).astype("<f4").tobytes())
-    exact = ExactScan(pairs)
-    del pairs
     copies = PrivateCopies(Path(tempfile.mkdtemp()))
     index = ChromaIndex(str(Path(store, "index")), pointer.embedder.dim, copies)
     opened = index.open(pointer.folder, pointer.evidence).unwrap()

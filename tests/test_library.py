@@ -5,14 +5,17 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from faulty import REPORTED, RETURNED, Faulty
-from storecheck import BY_INDEX, parts, write_corpus
+from storecheck import BY_INDEX, ingest, parts, write_corpus
 
 from rag_mcp import ALL, Index, Refused
+from rag_mcp.adapters import wiring
 from rag_mcp.adapters.embedders.hashing import HashEmbedder
+from rag_mcp.effects.ports import Exact
 from rag_mcp.ingest import CURRENT_METADATA_VERSION
 from rag_mcp.ingest import ingest as ingest_function
 from rag_mcp.pure import errors
@@ -437,3 +440,27 @@ def test_a_word_that_stands_nearly_everywhere_is_left_out_and_alone_it_still_fin
         assert alone.count > 3
     with Index(parts(corpus, store)) as index:
         assert index.search("valve marlinspike", 10, mode="keyword").count > 3
+
+
+def test_a_filter_that_leaves_few_reads_no_other_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = write_corpus(tmp_path / "notes", pages=12, sections=5)
+    page = corpus / "part0" / "page3.md"
+    page.write_text("---\ntype: handoff\n---\n\n" + page.read_text())
+    ingest(corpus, tmp_path / "store")
+    sizes: list[int] = []
+
+    def counting(pairs: Iterable[tuple[str, bytes]]) -> Exact:
+        held = list(pairs)
+        sizes.append(len(held))
+        return scan(held)
+
+    scan = wiring.scan
+    monkeypatch.setattr(wiring, "scan", counting)
+    with Index(parts(corpus, tmp_path / "store"), SearchPolicy(exact_up_to=10)) as index:
+        few = index.search("pump", 3, "handoff")
+        again = index.search("valve", 3, "handoff")
+    assert few.count == again.count == 3
+    assert {hit.citation.source for hit in few.results} == {"part0/page3.md"}
+    assert max(sizes) <= 10, sizes
+    with Index(parts(corpus, tmp_path / "store"), SearchPolicy()) as index:
+        assert index.search("pump", 3, "handoff") == few

@@ -121,14 +121,15 @@ def _write(session: Session, order: Order, announce: Announce, saved: Plan | Non
 
 
 def _getting_ready(parts: wiring.Parts, announce: Announce) -> Busy:
-    """Announce that there is work, and load model and index while files are read."""
+    """Announce that there is work, and load the model while files are read.
+
+    Not Chroma: it imports what reading and showing progress import as well, and two threads that come to a package from
+    its two ends may get half of it.
+    """
 
     def busy(reading: bool) -> None:
         announce()
-        if not reading:
-            return
-        parts.index.warm()
-        if isinstance(parts.embedder, Parallel):
+        if reading and isinstance(parts.embedder, Parallel):
             parts.embedder.warm()
 
     return busy

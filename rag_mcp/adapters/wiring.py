@@ -1,7 +1,7 @@
 """The composition root: settings in, working parts out. Nothing else in the project names two adapters."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -244,7 +244,7 @@ def connected_service(name: str, settings: Settings, pointer: Pointer | None) ->
     return connected(named.unwrap(), pointer.embedder if pointer else None)
 
 
-def scan(pairs: Sequence[tuple[str, bytes]]) -> Exact:
+def scan(pairs: Iterable[tuple[str, bytes]]) -> Exact:
     """An exact index of these vectors."""
     from rag_mcp.adapters.stores.exact import ExactScan
 

@@ -8,7 +8,7 @@ from attrs import define, field, frozen
 from rag_mcp.effects.ports import Corpus, Embedder, Exact, OpenIndex, Scan, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.pure.stages import SearchPolicy
-from rag_mcp.pure.view import View
+from rag_mcp.pure.view import EVERYTHING, View
 
 VIEWS = 8
 """Views of which a long-lived reader keeps the vectors: the classes, and some dates."""
@@ -16,13 +16,13 @@ VIEWS = 8
 
 @define
 class Held:
-    """What a long-lived reader keeps for one commit: an open index, all vectors in memory, those of some views."""
+    """What a long-lived reader keeps for one commit: an open index; of some views the rids, and scans of vectors."""
 
     token: str | None = None
     opened: OpenIndex | None = None
     refused: str | None = None
-    exact: Exact | None = None
     passing: dict[View, Sequence[str]] = field(factory=dict)
+    scans: dict[View, Exact] = field(factory=dict)
     proven: bool = False
     lock: threading.RLock = field(factory=threading.RLock)
 
@@ -32,8 +32,8 @@ class Held:
             if self.token != token:
                 if self.opened:
                     self.opened.close()
-                self.token, self.opened, self.refused, self.exact, self.passing = token, None, None, None, {}
-                self.proven = False
+                self.token, self.opened, self.refused, self.proven = token, None, None, False
+                self.passing, self.scans = {}, {}
 
 
 @frozen
@@ -49,13 +49,18 @@ class Desk:
     held: Held = field(factory=Held)
     prove: bool = False
 
-    def all_vectors(self, snapshot: Snapshot, pointer: Pointer) -> Exact:
-        """The exact scan of all vectors, kept for as long as the commit is the current one."""
+    def scan_of(self, snapshot: Snapshot, pointer: Pointer, view: View, passing: Sequence[str] | None) -> Exact:
+        """A scan that holds the vectors of a view at least, kept while the commit is the current one.
+
+        `passing` are those of the view, None where it is of everything. Nothing is read for a view while everything is
+        at hand, and of a million vectors no more than those of the view.
+        """
         held = self.held
         with held.lock:
-            exact = held.exact if held.token == pointer.token else None
-            if exact is None:
-                exact = self.scan(snapshot.vectors(None))
-                if held.token == pointer.token:
-                    held.exact = exact
-            return exact
+            kept = held.scans if held.token == pointer.token else {}
+            if (scan := kept.get(view) or kept.get(EVERYTHING)) is None:
+                scan = self.scan(snapshot.vectors(passing))
+                if len(kept) >= VIEWS:
+                    kept.clear()
+                kept[view] = scan
+            return scan

@@ -166,9 +166,6 @@ class VectorIndex(Protocol):
         Checkpoints: "cloned", "written", "flushed", "synced", "renamed".
         """
 
-    def warm(self) -> None:
-        """Load, in the background, what `write` needs; what goes wrong is for `write` to say."""
-
     def next_number(self) -> int:
         """One more than the greatest number any folder in the tree carries, unfinished ones included."""
 
@@ -189,5 +186,5 @@ class Exact(Protocol):
         """Up to n (rid, cosine similarity), best first; ties by rid. `allowed` confines the scan."""
 
 
-Scan = Callable[[Sequence[tuple[str, bytes]]], Exact]
+Scan = Callable[[Iterable[tuple[str, bytes]]], Exact]
 """Makes an exact index of (rid, vector) pairs."""

@@ -1,6 +1,6 @@
 """The record as the shell sees it: one commit point for manifest, rows, keyword index and index pointer."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -234,5 +234,5 @@ class Snapshot(Known, Protocol):
     def quoted(self, content_hash: str) -> "Sequence[Row]":
         """The rows whose text has this content hash, by path and ordinal; every text is hashed to find them."""
 
-    def vectors(self, rids: Sequence[str] | None) -> Sequence[tuple[str, bytes]]:
-        """(rid, vector) of these rids, or of all that rows name; unknown ones are left out."""
+    def vectors(self, rids: Sequence[str] | None) -> Iterator[tuple[str, bytes]]:
+        """(rid, vector) of these rids, or of all that rows name; unknown ones are left out. Read as they are taken."""

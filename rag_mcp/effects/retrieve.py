@@ -46,7 +46,7 @@ def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, Searc
             with beside(lambda: watch.of("question", lambda: _vector(desk, query))) as vector:
                 words = watch.of("words", lambda: _words(desk, snapshot, query))
                 if query.mode != "keyword" and pointer.vectors <= desk.policy.exact_up_to:
-                    desk.all_vectors(snapshot, pointer)
+                    desk.scan_of(snapshot, pointer, EVERYTHING, None)
             return Result.do(
                 _Search(desk, snapshot, pointer, query, made, words, watch).answer()
                 for _ in proof(desk, snapshot, query)
@@ -158,7 +158,9 @@ class _Search:
         return self._exact(step.n, vector)
 
     def _exact(self, n: int, vector: bytes) -> Sequence[tuple[str, float]]:
-        return self.desk.all_vectors(self.snapshot, self.pointer).query(vector, n, self._passing())
+        passing = self._passing()
+        scan = self.desk.scan_of(self.snapshot, self.pointer, self.query.view, passing)
+        return scan.query(vector, n, passing)
 
     def _passing(self) -> Sequence[str] | None:
         """The vectors with a row that passes the filter; None where there is no filter."""
@@ -205,8 +207,7 @@ class _Search:
         if self.vector is None:
             cosines = dict.fromkeys(rids, 0.0)
         else:
-            vectors = self.snapshot.vectors(rids)
-            cosines = dict(self.desk.scan(vectors).query(self.vector, len(vectors)))
+            cosines = dict(self.desk.scan(self.snapshot.vectors(rids)).query(self.vector, len(rids)))
         return fuse(cosines, self.words, self.query.mode, self.desk.policy.weight)
 
     def _cited(self, rids: Sequence[str], traces: Mapping[str, Trace]) -> list[Hit]:

@@ -91,9 +91,6 @@ class FolderIndex:
     def folders(self) -> list[str]:
         return sorted(path.name for path in self.tree.iterdir()) if self.tree.is_dir() else []
 
-    def warm(self) -> None:
-        """There is nothing to load."""
-
     def next_number(self) -> int:
         return 1 + max((int(name[4:10]) for name in self.folders()), default=0)
 

@@ -109,6 +109,7 @@ class OnnxEmbedder:
             with suppress(EmbedderFault):
                 self._loaded()
 
+        import_numpy()
         Thread(target=load, name="model", daemon=True).start()
 
     def _loaded(self) -> "_Encoder":

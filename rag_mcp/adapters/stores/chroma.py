@@ -11,13 +11,12 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from returns.result import Failure, Result, Success
 
-from rag_mcp.adapters.arrays import import_numpy
 from rag_mcp.adapters.stores import generation_files, generations
 from rag_mcp.adapters.stores.chroma_client import ChromaFault, Collection, faults
 from rag_mcp.effects.ports import Checkpoint, IndexBroken, OpenIndex
@@ -79,16 +78,6 @@ class ChromaIndex:
             generations.remove(folder)
             return Failure(str(fault))
         return Success(folder.name)
-
-    def warm(self) -> None:
-        """Import Chroma in a thread, which takes most of a second."""
-
-        def load() -> None:
-            with suppress(ImportError):
-                import_numpy()
-                import chromadb  # noqa: F401
-
-        threading.Thread(target=load, name="chroma", daemon=True).start()
 
     def next_number(self) -> int:
         """One more than the greatest number any name in the tree carries."""

@@ -8,6 +8,8 @@ gives each of them the score that it has in a scan of all.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,16 +22,29 @@ SLACK = 1e-4
 
 
 class ExactScan:
-    """Implements ports.Exact over (rid, vector) pairs. Each rid occurs once, all vectors have equal length."""
+    """Implements ports.Exact over (rid, vector) pairs, taken one by one: a million need no more room than their size.
 
-    def __init__(self, pairs: Sequence[tuple[str, bytes]]) -> None:
+    Each rid occurs once, all vectors have equal length.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[str, bytes]]) -> None:
         import numpy as np
 
-        ordered = sorted(pairs)
-        self._rids = [rid for rid, _ in ordered]
-        self._places = {rid: place for place, rid in enumerate(self._rids)}
-        joined = np.frombuffer(b"".join([vector for _, vector in ordered]), "<f4")
-        self._matrix = joined.reshape(len(ordered), -1) if ordered else joined.reshape(0, 0)
+        self._rids: list[str] = []
+        joined = bytearray()
+        for rid, vector in pairs:
+            self._rids.append(rid)
+            joined += vector
+        count = len(self._rids)
+        self._matrix = np.frombuffer(joined, "<f4").reshape(count, -1 if count else 0)
+        if any(before > after for before, after in pairwise(self._rids)):
+            order = sorted(range(count), key=self._rids.__getitem__)
+            self._rids = [self._rids[place] for place in order]
+            self._matrix = self._matrix[order]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {rid: place for place, rid in enumerate(self._rids)}
 
     def query(self, vector: bytes, n: int, allowed: Iterable[str] | None = None) -> Sequence[tuple[str, float]]:
         """Up to n (rid, similarity), best first; unknown rids in `allowed` are passed over."""
