@@ -8,6 +8,7 @@ Both give vectors of the same model: on 256 real passages the cosine between the
 no part of an embedder's identity; a run proves itself on a stored passage before it adds to a store.
 """
 
+import importlib
 import importlib.util
 import os
 from collections.abc import Mapping
@@ -41,6 +42,12 @@ class Engine(Protocol):
 def best_engine() -> str:
     """The quicker of the engines that are installed; nothing is loaded to find out."""
     return "openvino" if importlib.util.find_spec("openvino") else "onnxruntime"
+
+
+def import_engine(name: str) -> None:
+    """Import the package of an engine, NumPy first. Raises ImportError."""
+    import_numpy()
+    importlib.import_module("openvino" if name == "openvino" else "onnxruntime")
 
 
 def streams(name: str, threads: int) -> int:

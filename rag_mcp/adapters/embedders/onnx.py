@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.arrays import import_numpy
-from rag_mcp.adapters.embedders.engines import Engine, best_engine, open_engine, processors, streams
+from rag_mcp.adapters.embedders.engines import Engine, best_engine, import_engine, open_engine, processors, streams
 from rag_mcp.adapters.embedders.models import MINILM, ModelFiles, ModelMismatch, ModelSpec, locate, verify
 from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.pure.identity import EmbedderIdentity
@@ -103,13 +103,15 @@ class OnnxEmbedder:
         return streams(self.engine, self._threads)
 
     def warm(self) -> None:
-        """Load tokenizer and weights in a thread."""
+        """Load tokenizer and weights in a thread; packages are imported before, where all else is imported."""
 
         def load() -> None:
             with suppress(EmbedderFault):
                 self._loaded()
 
-        import_numpy()
+        with suppress(ImportError):
+            import_engine(self.engine)
+            import tokenizers  # noqa: F401
         Thread(target=load, name="model", daemon=True).start()
 
     def _loaded(self) -> "_Encoder":
