@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rag_mcp.adapters.arrays import import_numpy
+from rag_mcp.adapters.embedders.arrays import import_numpy
 
 if TYPE_CHECKING:
     import numpy as np
