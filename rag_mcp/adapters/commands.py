@@ -1,24 +1,27 @@
 """What each verb does: settings, one call of the library, and what the user sees of it."""
 
-import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from rag_mcp.adapters.settings import for_asking, named
-from rag_mcp.adapters.terminal import progress_for
+from rag_mcp.adapters.verbs import (
+    Options,
+    allowance,
+    code_of,
+    echo,
+    echoed_k,
+    opened,
+    print_json,
+    show_plan,
+    show_report,
+    warn,
+)
 from rag_mcp.effects.boundary import Refused
-from rag_mcp.index import ALL, Index
 from rag_mcp.pure import errors, exits
 
-if TYPE_CHECKING:  # a question is answered without what an ingest is made of
-    from rag_mcp.pure.plans import Plan
-    from rag_mcp.pure.summary import Report
-
-Options = Mapping[str, Any]
 PATIENCE = 1.0
 """Seconds. What is mostly done by then shows no progress."""
 
@@ -52,67 +55,6 @@ def refuse(failure: errors.Failure, options: Options) -> int:
     return code_of(failure)
 
 
-def code_of(failure: errors.Failure) -> int:
-    """The exit code of a refusal: 3 for a busy store, 2 for a setting, else 1."""
-    match failure:
-        case errors.WriterBusy():
-            return exits.BUSY
-        case errors.ConfigError() | errors.BadGolden() | errors.InvalidCitation():
-            return exits.USAGE
-        case _:
-            return exits.REFUSED
-
-
-def echoed_k(failure: errors.Failure, options: Options) -> int | None:
-    """The k that a refused question would have had; None where nothing was asked, or where the question is at fault."""
-    if "doc_class" not in options or isinstance(failure, errors.InvalidQuery | errors.InvalidDocClass):
-        return None
-    from rag_mcp.pure.query import clamp_k
-
-    return clamp_k(options["k"])
-
-
-def print_json(value: Any) -> None:
-    """A value on standard output, as indented ASCII JSON."""
-    click.echo(json.dumps(value, indent=2, default=_plain))
-
-
-def _plain(value: Any) -> Any:
-    """What is no plain data yet, made so by a library that is loaded for that alone."""
-    from rag_mcp.pure.codec import converter
-
-    return converter().unstructure(value)
-
-
-def echo(lines: Iterable[str]) -> None:
-    """Lines on standard output."""
-    for line in lines:
-        click.echo(line)
-
-
-def opened(options: Options, *, corpus: str | None, patience: float = 0.0) -> Index:
-    """The index that the options name; of what takes less than `patience` seconds no progress is shown."""
-    return Index.open(
-        corpus,
-        store=options.get("db"),
-        collection=options.get("collection"),
-        embedder=options.get("embedder"),
-        engine=options.get("engine"),
-        exclude=tuple(options.get("exclude") or ()),
-        dedupe_snapshots=not options.get("no_snapshot_dedupe"),
-        progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json")), after=patience),
-        handoff_mirror_dir=options.get("handoff_mirror_dir"),
-        handoff_mirror_basenames=options.get("handoff_mirror_basename") or None,
-        chunking=options.get("chunking"),
-    )
-
-
-def warn(index: Index) -> None:
-    """Say it when texts are about to leave this machine."""
-    if index.warning:
-        click.echo(f"rag-mcp: warning: {index.warning}", err=True)
-
-
 def ingest(options: Options) -> int:
     """Plan, and apply unless only the plan was asked for."""
     corpus = options["corpus"] or named(os.environ, "RAG_MCP_CORPUS_ROOT")
@@ -130,35 +72,6 @@ def ingest(options: Options) -> int:
             return show_plan(index, index.plan(full=options["full"], allow_prune=allow), options, allow, corpus)
         warn(index)
         return show_report(index.ingest(full=options["full"], clean=options["clean"], allow_prune=allow), options)
-
-
-def show_plan(index: Index, plan: "Plan", options: Options, allow: int | None, corpus: str) -> int:
-    """Print, and save where asked; 1 when applying it would be refused."""
-    from rag_mcp.pure import render
-    from rag_mcp.pure.codec import plan_to_json
-
-    if options["out"]:
-        Path(options["out"]).write_text(plan_to_json(index.save(plan, allow_prune=allow)) + "\n", encoding="ascii")
-    if options["as_json"]:
-        print_json(index.save(plan, allow_prune=allow))
-    else:
-        echo(render.plan_lines(plan, name=corpus))
-        if options["out"]:
-            click.echo(f"saved; carry it out with: rag-mcp apply {options['out']}")
-    return exits.REFUSED if plan.refusal else exits.DONE
-
-
-def show_report(report: "Report", options: Options) -> int:
-    """Print what was done."""
-    from rag_mcp.pure import render
-
-    if options["as_json"]:
-        print_json(report)
-    elif options["quiet"]:
-        click.echo(render.report_line(report))
-    else:
-        echo(render.report_lines(report))
-    return report.exit_code
 
 
 def apply(options: Options) -> int:
@@ -265,15 +178,6 @@ def demo(options: Options) -> int:
     from rag_mcp.adapters.demo import run
 
     return run(options)
-
-
-def allowance(given: str | None) -> int | None:
-    """What --allow-prune says."""
-    if given is None or given == "all":
-        return ALL if given else None
-    if given.isdecimal():
-        return int(given)
-    raise click.UsageError("--allow-prune takes a number of files, or all")
 
 
 def golden(act: str) -> Callable[[Options], int]:

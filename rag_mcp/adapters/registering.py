@@ -15,9 +15,9 @@ import click
 from returns.result import Failure, Success
 
 from rag_mcp.adapters import clients
-from rag_mcp.adapters.commands import print_json
 from rag_mcp.adapters.serving import profiles
 from rag_mcp.adapters.settings import DEFAULT_COLLECTION, Settings, is_folder, resolve
+from rag_mcp.adapters.verbs import print_json
 from rag_mcp.effects.boundary import Refused, value
 from rag_mcp.pure import exits
 from rag_mcp.pure.errors import ConfigError

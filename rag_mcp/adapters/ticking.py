@@ -10,8 +10,7 @@ from pathlib import Path
 
 import click
 
-from rag_mcp.adapters.commands import Options, allowance, code_of, opened
-from rag_mcp.adapters.upkeep import corpus_of
+from rag_mcp.adapters.verbs import Options, allowance, code_of, corpus_of, opened
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure import exits, render
 from rag_mcp.pure.paths import printable

@@ -1,27 +1,17 @@
 """What the verbs that keep a store fresh do."""
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
 
 import click
 
-from rag_mcp.adapters.commands import Options, allowance, opened, print_json, warn
-from rag_mcp.adapters.settings import named
+from rag_mcp.adapters.verbs import Options, allowance, corpus_of, opened, print_json, warn
 from rag_mcp.pure import exits
 from rag_mcp.pure.paths import printable
 
 T = TypeVar("T")
-
-
-def corpus_of(options: Options, verb: str) -> str:
-    """The corpus that was named."""
-    corpus = options["corpus"] or named(os.environ, "RAG_MCP_CORPUS_ROOT")
-    if not corpus:
-        raise click.UsageError(f"name the corpus: rag-mcp {verb} CORPUS, or set RAG_MCP_CORPUS_ROOT")
-    return str(corpus)
 
 
 def watch(options: Options) -> int:
