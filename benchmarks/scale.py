@@ -3,8 +3,8 @@
     python -m benchmarks.scale DATA WORK 50000 250000 1000000
 
 Stores are those of `many_passages`, made below WORK where they are not there yet, and kept. Rows: the first build,
-a quiet run, a plan and an ingest of one edited file, a question, a filtered one, one by a server that is warm, a check
-of everything; seconds, and peak memory in MB; bytes on disk for each passage; recall of the index.
+a quiet run, a plan and an ingest of one edited file, a question, a filtered one, one by words alone, a check of
+everything; seconds, and peak memory in MB; bytes on disk for each passage; recall of the index.
 """
 
 import json

@@ -224,3 +224,21 @@ def test_what_nobody_foresaw_is_a_sentence_and_the_traceback_a_file(tmp_path: Pa
     assert done.stderr.startswith("rag-mcp: unexpected LookupError: a ")
     [noted] = tmp_path.rglob("fault.log")
     assert str(noted) in done.stderr and "Traceback" in noted.read_text()
+
+
+def test_what_cannot_be_written_is_the_system_s_word_and_no_fault_of_ours(tmp_path: Path, corpus: Path) -> None:
+    wanted = ("ingest", "notes", "--db", "store", "--embedder", "hash", "--plan", "--out", "nowhere/plan.json")
+    done = rag(tmp_path, *wanted, code=2)
+    assert done.stderr.splitlines()[-1] == (
+        "rag-mcp: the plan could not be saved as nowhere/plan.json: No such file or directory"
+    )
+    script = (
+        "import rag_mcp.index as index, sys\n"
+        "def full(*_, **__): raise OSError(28, 'No space left on device')\n"
+        "index.Index.stats = full\n"
+        "sys.argv = ['rag-mcp', 'stats', '--db', 'store']\n"
+        "from rag_mcp.cli import main; main()"
+    )
+    env = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "rag-mcp: the system said: No space left on device\n")

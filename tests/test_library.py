@@ -464,3 +464,21 @@ def test_a_filter_that_leaves_few_reads_no_other_vectors(tmp_path: Path, monkeyp
     assert max(sizes) <= 10, sizes
     with Index(parts(corpus, tmp_path / "store"), SearchPolicy()) as index:
         assert index.search("pump", 3, "handoff") == few
+
+
+def test_a_program_that_ends_while_the_model_is_still_being_loaded_ends_well(tmp_path: Path) -> None:
+    """Nothing need be embedded after a change of front matter alone; the model was being made ready all the same."""
+    page = tmp_path / "notes" / "page.md"
+    page.parent.mkdir()
+    page.write_text("# A page\n\nThe pump feeds the valve.\n")
+    script = (
+        "from rag_mcp import Index\nwith Index.open('notes', store='store', engine='onnxruntime') as index:\n"
+        "    print(index.ingest().texts_embedded)"
+    )
+    said = []
+    for front in ("", "---\ntags: [a]\n---\n", "---\ntags: [b]\n---\n", "---\ntags: [c]\n---\n"):
+        page.write_text(front + "# A page\n\nThe pump feeds the valve.\n")
+        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+        done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+        said.append((done.returncode, done.stdout, done.stderr))
+    assert said == [(0, "1\n", ""), *[(0, "0\n", "")] * 3]

@@ -12,7 +12,7 @@ import pytest
 from storecheck import ingest, parts, write_corpus
 
 from rag_mcp import Index
-from rag_mcp.adapters.terminal import Bars, progress_for
+from rag_mcp.adapters.terminal import Bars, progress_for, rate
 from rag_mcp.effects import apply
 from rag_mcp.effects.ports import Silence
 
@@ -84,6 +84,12 @@ def on_a_terminal(code: str) -> str:
 def test_a_bar_is_drawn_where_work_goes_on_and_none_where_it_ends_soon() -> None:
     assert "counting" in on_a_terminal(SLOW.format(after=0.1, step=0.1))
     assert on_a_terminal(SLOW.format(after=60, step=0)) == ""
+
+
+def test_the_time_left_follows_from_all_that_was_done() -> None:
+    assert rate(100, 400, 50.0, "tokens") == "2 tokens/s   0:02:30 left"
+    assert rate(1_000_000, 1_000_000, 1_000.0, "tokens") == "1,000 tokens/s   0:00:00 left"
+    assert rate(0, 10, 1.0, "files") == rate(1, 10, 0.0, "files") == ""
 
 
 def test_no_bar_is_drawn_where_nobody_looks_or_none_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:

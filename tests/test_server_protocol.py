@@ -155,6 +155,13 @@ ODD = [
     b'{"jsonrpc":"2.0","id":98,"method":"ping","params":[1]}',
     b'{"id":99,"method":"ping"}',
     b'{"jsonrpc":"2.0","id":100,"result":"\\ud800"}',
+    b'{"id":true,"method":"ping"}',
+    b'{"jsonrpc":"2.0","id":true,"method":"ping","params":[1]}',
+    b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping","params":[1]}',
+    b'{"jsonrpc":"2.0","id":101,"error":{"method":"a","id":102}}',
+    b'{"jsonrpc":"2.0","id":103,"method":"ping","params":{"a":{"method":"b","id":104}},"result":1}',
+    b'{"jsonrpc":"2.0","id":1.5,"method":"ping","params":[]}',
+    b'{"jsonrpc":"2.0","id":"' + b"x" * 70_000 + b'","method":"ping","params":[]}',
     b"x" * 300_000,
 ]
 
@@ -171,7 +178,9 @@ def test_odd_frames_are_refused_or_passed_over_and_the_connection_stays_usable(h
         assert [server.answer(number)["error"]["code"] for number in (97, 98, 99)] == [-32600] * 3
         assert server.end() == 0
     assert b"Traceback" not in server.stderr
-    assert {None, 100}.isdisjoint(message.get("id") for message in server.said)
+    answered = [message.get("id") for message in server.said]
+    assert {type(number) for number in answered} == {int, str}
+    assert {100, 101, 102, 104}.isdisjoint(answered)
 
 
 NOISY = """

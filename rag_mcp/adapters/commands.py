@@ -21,6 +21,7 @@ from rag_mcp.adapters.verbs import (
 )
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure import errors, exits
+from rag_mcp.pure.paths import printable
 
 PATIENCE = 1.0
 """Seconds. What is mostly done by then shows no progress."""
@@ -37,6 +38,10 @@ def guarded(name: str, options: Options) -> int:
         return 130
     except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
         raise
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"rag-mcp: {printable(place)}the system said: {error.strerror or error}", err=True)
+        return exits.REFUSED
     except Exception as error:
         from rag_mcp.adapters.unforeseen import sentence
 

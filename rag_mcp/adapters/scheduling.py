@@ -21,18 +21,29 @@ from rag_mcp.pure import exits, schedules
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.schedules import Job
+from rag_mcp.pure.services import is_service
 
 
 def schedule(options: Options) -> int:
     """Print, install or remove."""
     job = job_of(options)
     if options["act"] != "remove":
-        with opened(options, corpus=corpus_of(options, "schedule")) as index:
-            warn(index)
+        _warn(options)
     kind = options["kind"] or usual_kind()
     act = {"print": show, "install": install, "remove": remove}[options["act"] or "print"]
     act(kind, job)
     return exits.DONE
+
+
+def _warn(options: Options) -> None:
+    """Say it where the job would send texts away; for a model of this machine nothing is looked for."""
+    corpus = corpus_of(options, "schedule")
+    settings = value(resolve(os.environ, corpus=corpus, store=options.get("db"), collection=options.get("collection")))
+    pointer = stored_pointer(settings.folder)
+    name = options.get("embedder") or settings.embedder or (pointer.embedder.name if pointer else "")
+    if is_service(name):
+        with opened(options, corpus=corpus) as index:
+            warn(index)
 
 
 def usual_kind() -> str:

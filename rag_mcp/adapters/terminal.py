@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 
 from rag_mcp.effects.ports import Progress, Silence
 
@@ -11,10 +12,6 @@ from rag_mcp.effects.ports import Progress, Silence
 def progress_for(*, hidden: bool, after: float = 0.0) -> Progress:
     """Bars on standard error, if that is a terminal and they are wanted; none in the first `after` seconds."""
     return Silence() if hidden or not sys.stderr.isatty() else Bars(after)
-
-
-AGES = 7 * 86_400.0
-"""Seconds."""
 
 
 class Bars:
@@ -39,7 +36,7 @@ class Bars:
                 if move is not None:
                     move(units)
                 elif total and time.monotonic() - begun >= self._after:
-                    move = drawn.enter_context(_bar(label, total, unit))
+                    move = drawn.enter_context(_bar(label, total, unit, begun))
                     move(done)
 
             if not self._after:
@@ -48,25 +45,30 @@ class Bars:
 
 
 @contextmanager
-def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error that is gone when the block ends."""
+def _bar(label: str, total: int, unit: str, begun: float) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error that is gone when the block ends; `begun` is a time of `time.monotonic`."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn
 
     columns: list[ProgressColumn | str] = [
         TextColumn("{task.description}"),
         BarColumn(),
-        TaskProgressColumn(show_speed=True),
+        TaskProgressColumn(),
         TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
     ]
-    # The time left follows from all that was done: what is done in the next half minute may be of another kind.
-    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=AGES) as bars:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(label, total=total, rate="")
 
         def advance(units: int) -> None:
             bars.advance(task, units)
-            speed = bars.tasks[0].speed
-            bars.update(task, rate=f"{speed:,.0f} {unit}/s" if speed else "")
+            bars.update(task, rate=rate(bars.tasks[0].completed, total, time.monotonic() - begun, unit))
 
         yield advance
+
+
+def rate(done: float, total: float, seconds: float, unit: str) -> str:
+    """How quick it goes, and the time left: by all that was done, since what comes next may be of another kind."""
+    if done <= 0 or seconds <= 0:
+        return ""
+    left = round(seconds * (total - done) / done)
+    return f"{done / seconds:,.0f} {unit}/s   {timedelta(seconds=left)} left"

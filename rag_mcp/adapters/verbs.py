@@ -10,6 +10,7 @@ import click
 
 from rag_mcp.adapters.settings import named
 from rag_mcp.adapters.terminal import progress_for
+from rag_mcp.effects.boundary import Refused
 from rag_mcp.index import ALL, Index
 from rag_mcp.pure import errors, exits
 
@@ -57,7 +58,7 @@ def show_plan(index: Index, plan: "Plan", options: Options, allow: int | None, c
     from rag_mcp.pure.codec import plan_to_json
 
     if options["out"]:
-        Path(options["out"]).write_text(plan_to_json(index.save(plan, allow_prune=allow)) + "\n", encoding="ascii")
+        _save(Path(options["out"]), plan_to_json(index.save(plan, allow_prune=allow)) + "\n")
     if options["as_json"]:
         print_json(index.save(plan, allow_prune=allow))
     else:
@@ -65,6 +66,13 @@ def show_plan(index: Index, plan: "Plan", options: Options, allow: int | None, c
         if options["out"]:
             click.echo(f"saved; carry it out with: rag-mcp apply {options['out']}")
     return exits.REFUSED if plan.refusal else exits.DONE
+
+
+def _save(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="ascii")
+    except OSError as error:
+        raise Refused(errors.ConfigError(f"the plan could not be saved as {path}: {error.strerror}")) from error
 
 
 def show_report(report: "Report", options: Options) -> int:

@@ -52,15 +52,16 @@ class Desk:
     def scan_of(self, snapshot: Snapshot, pointer: Pointer, view: View, passing: Sequence[str] | None) -> Exact:
         """A scan that holds the vectors of a view at least, kept while the commit is the current one.
 
-        `passing` are those of the view, None where it is of everything. Nothing is read for a view while everything is
-        at hand, and of a million vectors no more than those of the view.
+        `passing` are those of the view, None where it is of everything. A view of few vectors has a scan of its own, so
+        that of a million no more are read than are asked; any other is served by the one of everything.
         """
-        held = self.held
+        few = passing is not None and len(passing) <= self.policy.exact_up_to
+        held, place = self.held, view if few else EVERYTHING
         with held.lock:
             kept = held.scans if held.token == pointer.token else {}
-            if (scan := kept.get(view) or kept.get(EVERYTHING)) is None:
-                scan = self.scan(snapshot.vectors(passing))
-                if len(kept) >= VIEWS:
+            if (scan := kept.get(EVERYTHING) or kept.get(place)) is None:
+                scan = self.scan(snapshot.vectors(passing if few else None))
+                if len(kept) >= VIEWS or place == EVERYTHING:
                     kept.clear()
-                kept[view] = scan
+                kept[place] = scan
             return scan

@@ -46,7 +46,7 @@ def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, Searc
             with beside(lambda: watch.of("question", lambda: _vector(desk, query))) as vector:
                 words = watch.of("words", lambda: _words(desk, snapshot, query))
                 if query.mode != "keyword" and pointer.vectors <= desk.policy.exact_up_to:
-                    desk.scan_of(snapshot, pointer, EVERYTHING, None)
+                    watch.of("vectors", lambda: desk.scan_of(snapshot, pointer, EVERYTHING, None))
             return Result.do(
                 _Search(desk, snapshot, pointer, query, made, words, watch).answer()
                 for _ in proof(desk, snapshot, query)
@@ -110,7 +110,8 @@ class _Search:
 
     def answer(self) -> Answer:
         hits = self._by_words() if self.vector is None else self._by_meaning(self.vector)
-        self.watch.brought("words", len(self.words), self.desk.policy.words)
+        bound = max(self.desk.policy.words, 2 * self.query.k, len(self.words))
+        self.watch.brought("words", len(self.words), bound)
         sure = confidence(self.query.text, hits)
         far = nothing_close(sure)
         missed = brief(self.snapshot.coverage(), retired=self.query.retired) if far else None
@@ -129,7 +130,7 @@ class _Search:
         """With what the words found beside."""
         hits: list[Hit] = []
         heard: Heard | None = None
-        total, passing = self.pointer.vectors, self._passing()
+        total, passing = self.pointer.vectors, self.watch.of("vectors", self._passing)
         allowed = total if passing is None else len(passing)
         while not isinstance(step := self._step(total, allowed, heard), Enough):
             found = self._ask(step, vector)
@@ -141,7 +142,7 @@ class _Search:
 
     def _step(self, total: int, allowed: int, heard: Heard | None) -> stages.Step:
         step = stages.next_step(self.desk.policy, self.query, total, allowed, heard)
-        if isinstance(step, Ask) and self._opened() is None:
+        if isinstance(step, Ask) and self.watch.of("vectors", self._opened) is None:
             return stages.without_index(step, self.query)
         return step
 

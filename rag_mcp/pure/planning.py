@@ -239,7 +239,9 @@ def _embed_once(files: list[FilePlan]) -> Iterator[FilePlan]:
 
 
 def segments(plan: Plan, texts: int) -> tuple[tuple[FilePlan, ...], ...]:
-    """The plan's work in the order it is committed: writes first, at least `texts` embeddings a segment, prunes last.
+    """The plan's work in the order it is committed: writes first, prunes last.
+
+    A segment has at most `texts` embeddings, or GROWTH of what came before it, save where one file alone has more.
 
     A commit copies the whole index, so a segment grows with what came before it: all the copies of a first build
     together are a few times its size, whatever that is.

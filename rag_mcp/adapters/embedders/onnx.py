@@ -103,16 +103,20 @@ class OnnxEmbedder:
         return streams(self.engine, self._threads)
 
     def warm(self) -> None:
-        """Load tokenizer and weights in a thread; packages are imported before, where all else is imported."""
+        """Load tokenizer and weights in a thread; packages are imported before, where all else is imported.
+
+        Whatever goes wrong, `embed` meets it again. An interpreter that ends waits for the thread: native code must not
+        be at work when it is gone.
+        """
 
         def load() -> None:
-            with suppress(EmbedderFault):
+            with suppress(Exception):
                 self._loaded()
 
-        with suppress(ImportError):
+        with suppress(Exception):
             import_engine(self.engine)
             import tokenizers  # noqa: F401
-        Thread(target=load, name="model", daemon=True).start()
+        Thread(target=load, name="model").start()
 
     def _loaded(self) -> "_Encoder":
         with self._loading:
@@ -122,7 +126,8 @@ class OnnxEmbedder:
                 path = self._found().weights
                 with ThreadPoolExecutor(1) as beside:
                     sound = beside.submit(self._hash, path)
-                    import_numpy()
+                    with _faults("NumPy could not be loaded"):
+                        import_numpy()
                     tokenizer = self._tokenizer()
                     sound.result()  # nothing opens a file that is not the one it should be
                 with _faults(f"{path}: the model could not be loaded"):

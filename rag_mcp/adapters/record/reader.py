@@ -173,7 +173,7 @@ class SqliteSnapshot(PlanningReads):
         return [lay.cited_row(row) for row in cursor.execute(sql, [content_hash])]
 
     def vectors(self, rids: Sequence[str] | None) -> Iterator[tuple[str, bytes]]:
-        """(rid, vector) of these rids, or of all that rows name, by rid; unknown ones are left out."""
+        """(rid, vector) of these rids, in any order, or of all that rows name, by rid; unknown ones are left out."""
         if rids is not None:
             return lay.read_vectors(self._db, rids)
         sql = "select rid, vector from vectors v where exists (select 1 from rows r where r.rid = v.rid) order by rid"

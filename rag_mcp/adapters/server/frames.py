@@ -8,6 +8,9 @@ from pydantic import ValidationError
 
 from rag_mcp.adapters.server.replies import whole
 
+WHOLE_FRAME = 2
+"""Steps to a missing key of a frame itself: the kind of message that it would be, and the key."""
+
 
 def read_again(error: Exception) -> JSONRPCMessage | None:
     """The message, its halves of characters as U+FFFD; the error to answer a request with; None for neither."""
@@ -15,10 +18,12 @@ def read_again(error: Exception) -> JSONRPCMessage | None:
         return None
     said = error.errors(include_url=False)
     if said[0]["type"] != "json_invalid":
-        return _refusal(next((each["input"] for each in said if _is_request(each["input"])), None))
+        frames = (each["input"] for each in said if each["type"] == "missing" and len(each["loc"]) == WHOLE_FRAME)
+        return _refusal(next(frames, None))
     try:
-        value = json.loads(said[0]["input"])
-        return jsonrpc_message_adapter.validate_json(whole(json.dumps(value, ensure_ascii=False)), by_name=False)
+        mended = whole(json.dumps(json.loads(said[0]["input"]), ensure_ascii=False))
+        value = json.loads(mended)
+        return jsonrpc_message_adapter.validate_json(mended, by_name=False)
     except ValidationError:
         return _refusal(value)
     except (ValueError, RecursionError):
@@ -26,7 +31,7 @@ def read_again(error: Exception) -> JSONRPCMessage | None:
 
 
 def _is_request(value: Any) -> bool:
-    return isinstance(value, dict) and "method" in value and isinstance(value.get("id"), int | str)
+    return isinstance(value, dict) and "method" in value and type(value.get("id")) in (int, str)
 
 
 def _refusal(value: Any) -> JSONRPCError | None:

@@ -24,7 +24,7 @@ SLACK = 1e-4
 class ExactScan:
     """Implements ports.Exact over (rid, vector) pairs, taken one by one: a million need no more room than their size.
 
-    Each rid occurs once, all vectors have equal length.
+    Each rid occurs once, all vectors have equal length; what does not come in the order of rids is copied once more.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, bytes]]) -> None:
