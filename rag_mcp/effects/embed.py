@@ -36,9 +36,8 @@ def embed_texts(
 ) -> Result[int, EmbedderFailed]:
     """Embed and cache all texts; their number. On failure what was cached before stays, and is sound.
 
-    `advance` is told the size of each batch that is safe.
-
-    Batches are checked and cached in their order, while an embedder that can embeds the next ones.
+    `advance` is told the size of each batch that is safe. Batches are checked and cached in their
+    order, while an embedder that can embeds the next ones.
     """
     at_once = embedder.at_once if isinstance(embedder, Parallel) else 0
     for batch, made in in_turn(batches(texts), partial(_vectors, embedder), at_once):

@@ -258,10 +258,10 @@ FAULTS = (
     Fault(
         "vectors cached only when all are made",
         "effects/embed.py",
-        "                    record.cache(embedder.identity, vectors)\n",
-        "                    late = [*locals().get('late', []), *vectors]\n"
-        "                    if len(late) == len(texts):\n"
-        "                        record.cache(embedder.identity, late)\n",
+        "                record.cache(embedder.identity, vectors)\n",
+        "                late = [*locals().get('late', []), *vectors]\n"
+        "                if len(late) == len(texts):\n"
+        "                    record.cache(embedder.identity, late)\n",
         (HISTORY,),
     ),
     Fault(
