@@ -242,3 +242,17 @@ def test_what_cannot_be_written_is_the_system_s_word_and_no_fault_of_ours(tmp_pa
     env = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "rag-mcp: the system said: No space left on device\n")
+
+
+def test_one_question_is_answered_without_chroma(tmp_path: Path, corpus: Path) -> None:
+    rag(tmp_path, "ingest", "notes", "--db", "store", "--embedder", "hash")
+    script = (
+        "import sys, rag_mcp.adapters.cli as cli, rag_mcp.pure.stages as stages\n"
+        "assert stages.SearchPolicy().exact_up_to < 100_000 < stages.ONE_QUESTION.exact_up_to\n"
+        "cli._leave = lambda code: print('chromadb' in sys.modules, code)\n"
+        "sys.argv = ['rag-mcp', 'query', 'valve', '--db', 'store', '--quiet']\n"
+        "cli.main()"
+    )
+    env = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "False 0", done.stderr

@@ -112,8 +112,10 @@ def apply(options: Options) -> int:
 
 def query(options: Options) -> int:
     """Ask."""
+    from rag_mcp.pure.stages import ONE_QUESTION
+
     engine = for_asking(options.get("engine"), os.environ, once=True)
-    with opened({**options, "engine": engine}, corpus=options["corpus"]) as index:
+    with opened({**options, "engine": engine}, corpus=options["corpus"], policy=ONE_QUESTION) as index:
         as_of = options["as_of"]
         asked = {name: options[name] for name in ("k", "doc_class", "mode", "as_of", "retired")}
         answer = index.search(options["text"], **asked)

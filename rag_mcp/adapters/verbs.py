@@ -16,6 +16,7 @@ from rag_mcp.pure import errors, exits
 
 if TYPE_CHECKING:  # a question is answered without what an ingest is made of
     from rag_mcp.pure.plans import Plan
+    from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.summary import Report
 
 Options = Mapping[str, Any]
@@ -29,7 +30,9 @@ def corpus_of(options: Options, verb: str) -> str:
     return str(corpus)
 
 
-def opened(options: Options, *, corpus: str | None, patience: float = 0.0) -> Index:
+def opened(
+    options: Options, *, corpus: str | None, patience: float = 0.0, policy: "SearchPolicy | None" = None
+) -> Index:
     """The index that the options name; of what takes less than `patience` seconds no progress is shown."""
     return Index.open(
         corpus,
@@ -39,6 +42,7 @@ def opened(options: Options, *, corpus: str | None, patience: float = 0.0) -> In
         engine=options.get("engine"),
         exclude=tuple(options.get("exclude") or ()),
         dedupe_snapshots=not options.get("no_snapshot_dedupe"),
+        policy=policy,
         progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json")), after=patience),
         handoff_mirror_dir=options.get("handoff_mirror_dir"),
         handoff_mirror_basenames=options.get("handoff_mirror_basename") or None,

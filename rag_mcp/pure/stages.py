@@ -37,6 +37,10 @@ class SearchPolicy:
     weight: float = WEIGHT
 
 
+ONE_QUESTION = SearchPolicy(exact_up_to=500_000)
+"""Of a process that asks once: so many vectors are read and compared sooner than Chroma is imported and opened."""
+
+
 @frozen
 class Scan:
     """Ask the exact scan for the best `n` of the allowed vectors."""
