@@ -56,6 +56,12 @@ def rag(
     return done
 
 
+def program(cwd: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code in `cwd`, which is its home."""
+    env = {**os.environ, "HOME": str(cwd), "XDG_STATE_HOME": str(cwd / "state"), "PYTHONPATH": str(ROOT)}
+    return subprocess.run([sys.executable, "-c", script], cwd=cwd, env=env, capture_output=True, text=True)
+
+
 def test_ingest_then_query_by_corpus_works_with_nothing_configured(tmp_path: Path, corpus: Path) -> None:
     rag(tmp_path, "ingest", "notes", "--embedder", "hash")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "notes"]
@@ -217,8 +223,7 @@ def test_what_nobody_foresaw_is_a_sentence_and_the_traceback_a_file(tmp_path: Pa
         "sys.argv = ['rag-mcp', 'ingest', 'notes', '--db', 'store', '--plan']\n"
         "from rag_mcp.cli import main; main()"
     )
-    env = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    done = program(tmp_path, script)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1 and "\x1b" not in done.stderr
     assert done.stderr.startswith("rag-mcp: unexpected LookupError: a ")
@@ -239,8 +244,7 @@ def test_what_cannot_be_written_is_the_system_s_word_and_no_fault_of_ours(tmp_pa
         "sys.argv = ['rag-mcp', 'stats', '--db', 'store']\n"
         "from rag_mcp.cli import main; main()"
     )
-    env = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    done = program(tmp_path, script)
     assert (done.returncode, done.stderr) == (1, "rag-mcp: the system said: No space left on device\n")
 
 
@@ -253,6 +257,5 @@ def test_one_question_is_answered_without_chroma(tmp_path: Path, corpus: Path) -
         "sys.argv = ['rag-mcp', 'query', 'valve', '--db', 'store', '--quiet']\n"
         "cli.main()"
     )
-    env = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    done = program(tmp_path, script)
     assert done.stdout.splitlines()[-1] == "False 0", done.stderr

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from rag_mcp.adapters.settings import for_asking, named
+from rag_mcp.adapters.settings import for_asking
 from rag_mcp.adapters.verbs import (
     Options,
     allowance,
     code_of,
+    corpus_of,
     echo,
     echoed_k,
     opened,
@@ -62,9 +63,7 @@ def refuse(failure: errors.Failure, options: Options) -> int:
 
 def ingest(options: Options) -> int:
     """Plan, and apply unless only the plan was asked for."""
-    corpus = options["corpus"] or named(os.environ, "RAG_MCP_CORPUS_ROOT")
-    if not corpus:
-        raise click.UsageError("name the corpus: rag-mcp ingest CORPUS, or set RAG_MCP_CORPUS_ROOT")
+    corpus = corpus_of(options, "ingest")
     allow = allowance(options["allow_prune"])
     if options["out"] and not options["plan_only"]:
         raise click.UsageError("--out goes with --plan")

@@ -191,6 +191,13 @@ def lies_inside(folder: Path, root: Path) -> bool:
     return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))
 
 
+def log_folder() -> Path:
+    """Where this user's log files are."""
+    from platformdirs import user_log_path
+
+    return Path(user_log_path("rag-mcp", appauthor=False))
+
+
 def default_store(corpus: Path) -> Path:
     """The folder in the user's data directory that belongs to this corpus, by its real path."""
     from platformdirs import user_data_path

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from rag_mcp.adapters.settings import log_folder
 from rag_mcp.adapters.verbs import Options, allowance, code_of, corpus_of, opened
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure import exits, render
@@ -50,9 +51,7 @@ def tick(options: Options) -> int:
 
 def usual_log(store: Path) -> Path:
     """The log of a store, in the user's log folder."""
-    from platformdirs import user_log_path
-
-    return Path(user_log_path("rag-mcp", appauthor=False)) / f"tick-{store.name}.log"
+    return log_folder() / f"tick-{store.name}.log"
 
 
 def note(log: Path, line: str) -> None:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rag_mcp.adapters.settings import log_folder
 from rag_mcp.pure.paths import printable
 
 
@@ -18,10 +19,8 @@ def sentence(error: Exception) -> str:
 
 def noted(error: Exception) -> Path | None:
     """The file with the traceback, which holds the last one only; None where none could be written."""
-    from platformdirs import user_log_path
-
     with suppress(OSError):
-        folder = Path(user_log_path("rag-mcp", appauthor=False))
+        folder = log_folder()
         folder.mkdir(parents=True, exist_ok=True)
         place = folder / "fault.log"
         lines = traceback.format_exception(error)

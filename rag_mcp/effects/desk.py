@@ -49,12 +49,26 @@ class Desk:
     held: Held = field(factory=Held)
     prove: bool = False
 
-    def scan_of(self, snapshot: Snapshot, pointer: Pointer, view: View, passing: Sequence[str] | None) -> Exact:
+    def passing(self, snapshot: Snapshot, pointer: Pointer, view: View) -> Sequence[str] | None:
+        """The vectors with a row in the view; None where that is everything."""
+        if view == EVERYTHING:
+            return None
+        held = self.held
+        with held.lock:
+            kept = held.passing if held.token == pointer.token else {}
+            if view not in kept:
+                if len(kept) >= VIEWS:
+                    kept.clear()
+                kept[view] = snapshot.passing_rids(view)
+            return kept[view]
+
+    def scan_of(self, snapshot: Snapshot, pointer: Pointer, view: View) -> Exact:
         """A scan that holds the vectors of a view at least, kept while the commit is the current one.
 
-        `passing` are those of the view, None where it is of everything. A view of few vectors has a scan of its own, so
-        that of a million no more are read than are asked; any other is served by the one of everything.
+        A view of few vectors has a scan of its own, so that of a million no more are read than are asked; any other is
+        served by the one of everything.
         """
+        passing = self.passing(snapshot, pointer, view)
         few = passing is not None and len(passing) <= self.policy.exact_up_to
         held, place = self.held, view if few else EVERYTHING
         with held.lock:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from attrs import define, evolve, field
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.desk import VIEWS, Desk
+from rag_mcp.effects.desk import Desk
 from rag_mcp.effects.embed import embedded_query, proven
 from rag_mcp.effects.ports import IndexBroken, OpenIndex
 from rag_mcp.effects.record import Pointer, Snapshot
@@ -25,7 +25,6 @@ from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
 from rag_mcp.pure.stages import Ask, Enough, Heard
-from rag_mcp.pure.view import EVERYTHING
 from rag_mcp.pure.words import looked_for
 
 FEW = 2
@@ -46,7 +45,7 @@ def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, Searc
             with beside(lambda: watch.of("question", lambda: _vector(desk, query))) as vector:
                 words = watch.of("words", lambda: _words(desk, snapshot, query))
                 if query.mode != "keyword" and pointer.vectors <= desk.policy.exact_up_to:
-                    watch.of("vectors", lambda: desk.scan_of(snapshot, pointer, EVERYTHING, None))
+                    watch.of("vectors", lambda: desk.scan_of(snapshot, pointer, query.view))
             return Result.do(
                 _Search(desk, snapshot, pointer, query, made, words, watch).answer()
                 for _ in proof(desk, snapshot, query)
@@ -159,23 +158,11 @@ class _Search:
         return self._exact(step.n, vector)
 
     def _exact(self, n: int, vector: bytes) -> Sequence[tuple[str, float]]:
-        passing = self._passing()
-        scan = self.desk.scan_of(self.snapshot, self.pointer, self.query.view, passing)
-        return scan.query(vector, n, passing)
+        scan = self.desk.scan_of(self.snapshot, self.pointer, self.query.view)
+        return scan.query(vector, n, self._passing())
 
     def _passing(self) -> Sequence[str] | None:
-        """The vectors with a row that passes the filter; None where there is no filter."""
-        held, view = self.desk.held, self.query.view
-        if view == EVERYTHING:
-            return None
-        with held.lock:
-            if held.token != self.pointer.token:
-                return self.snapshot.passing_rids(view)
-            if view not in held.passing:
-                if len(held.passing) >= VIEWS:
-                    held.passing.clear()
-                held.passing[view] = self.snapshot.passing_rids(view)
-            return held.passing[view]
+        return self.desk.passing(self.snapshot, self.pointer, self.query.view)
 
     def _opened(self) -> OpenIndex | None:
         held, pointer = self.desk.held, self.pointer

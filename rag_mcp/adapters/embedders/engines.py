@@ -16,8 +16,6 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rag_mcp.adapters.embedders.arrays import import_numpy
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -42,6 +40,15 @@ class Engine(Protocol):
 def best_engine() -> str:
     """The quicker of the engines that are installed; nothing is loaded to find out."""
     return "openvino" if importlib.util.find_spec("openvino") else "onnxruntime"
+
+
+def import_numpy() -> None:
+    """Load NumPy by its name, all of it, before a thread is begun in which a library may ask for a part of it.
+
+    Who asks for `numpy.typing` holds that part while waiting for the whole; who makes the whole waits for the part.
+    Python breaks such a knot by handing out a module that is half made.
+    """
+    import numpy  # noqa: F401
 
 
 def import_engine(name: str) -> None:

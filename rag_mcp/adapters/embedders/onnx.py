@@ -15,8 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from returns.result import Failure, Result, Success
 
-from rag_mcp.adapters.embedders.arrays import import_numpy
-from rag_mcp.adapters.embedders.engines import Engine, best_engine, import_engine, open_engine, processors, streams
+from rag_mcp.adapters.embedders.engines import (
+    Engine,
+    best_engine,
+    import_engine,
+    import_numpy,
+    open_engine,
+    processors,
+    streams,
+)
 from rag_mcp.adapters.embedders.models import MINILM, ModelFiles, ModelMismatch, ModelSpec, locate, verify
 from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.pure.identity import EmbedderIdentity

@@ -10,6 +10,8 @@ from contextlib import suppress
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from rag_mcp.adapters.settings import log_folder
+
 ROOM = 3_500
 """Characters for each process; a pipe may hold as little as 4,096."""
 LINE = 300
@@ -49,15 +51,8 @@ def begin() -> None:
     logging.raiseExceptions = False
 
 
-def folder() -> Path:
-    """Where the log files are."""
-    from platformdirs import user_log_path
-
-    return Path(user_log_path("rag-mcp", appauthor=False))
-
-
 def _file() -> logging.Handler:
-    place = folder()
+    place = log_folder()
     place.mkdir(parents=True, exist_ok=True)
     _tidy(place)
     handler = RotatingFileHandler(
