@@ -19,6 +19,7 @@ from attrs import evolve, frozen
 from returns.result import Failure, Success
 
 from rag_mcp.adapters import environment, lock, registrations, wiring
+from rag_mcp.adapters.corpus_files import corpus_folder
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import FILE_NAME
 from rag_mcp.adapters.settings import ALIASES, Settings, is_folder, lies_inside, named, origins, resolve
@@ -156,7 +157,7 @@ def _examined(
 
     copies = private_copies.PrivateCopies(sweeps=False)  # Chroma writes into what it opens
     index = ChromaIndex(str(settings.folder / "index"), pointer.embedder.dim, copies)
-    corpus = wiring.corpus_folder(settings, root or Path(pointer.root))
+    corpus = corpus_folder(settings, root or Path(pointer.root))
     desk = None
     if embedder is not None:
         desk = Desk(corpus, index, embedder, wiring.scan, SearchPolicy(), str(settings.folder), prove=True)

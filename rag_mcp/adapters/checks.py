@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 import click
 from attrs import asdict
 
-from rag_mcp.adapters.verbs import Options, echo, opened, print_json
+from rag_mcp.adapters.cli_options import Options
+from rag_mcp.adapters.verbs import echo, opened, print_json
 from rag_mcp.pure import exits
 
 

@@ -260,6 +260,7 @@ cli_checks.add_to(cli, verb)
 
 def main() -> NoReturn:
     """Run the command line. SIGTERM ends it as an exception does, so that locks and transactions are let go."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its idle threads spin, and the model is loaded beside
     gc.set_threshold(50_000, 20, 100)  # nearly all that a command makes it keeps; looking for garbage often is waste
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     for stream in (sys.stdout, sys.stderr):

@@ -1,10 +1,23 @@
 """What the verbs share: options accepted before and after them, options of every verb that ingests, and their ends."""
 
 import functools
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
+
+Options = Mapping[str, Any]
+
+
+def corpus_of(options: Options, verb: str) -> str:
+    """The corpus that was named."""
+    from rag_mcp.adapters.settings import named
+
+    corpus = options["corpus"] or named(os.environ, "RAG_MCP_CORPUS_ROOT")
+    if not corpus:
+        raise click.UsageError(f"name the corpus: rag-mcp {verb} CORPUS, or set RAG_MCP_CORPUS_ROOT")
+    return str(corpus)
 
 
 def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:

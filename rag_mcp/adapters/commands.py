@@ -1,31 +1,15 @@
-"""What each verb does: settings, one call of the library, and what the user sees of it."""
+"""The verbs by name, and what becomes of their failures."""
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from contextlib import nullcontext
 
 import click
 
-from rag_mcp.adapters.settings import for_asking
-from rag_mcp.adapters.verbs import (
-    Options,
-    allowance,
-    code_of,
-    corpus_of,
-    echo,
-    echoed_k,
-    opened,
-    print_json,
-    show_plan,
-    show_report,
-    warn,
-)
+from rag_mcp.adapters.cli_options import Options
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure import errors, exits
 from rag_mcp.pure.paths import printable
-
-PATIENCE = 1.0
-"""Seconds. What is mostly done by then shows no progress."""
 
 
 def guarded(name: str, options: Options) -> int:
@@ -52,6 +36,8 @@ def guarded(name: str, options: Options) -> int:
 
 def refuse(failure: errors.Failure, options: Options) -> int:
     """Say why not; 3 for a busy store, 2 for a setting, else 1."""
+    from rag_mcp.adapters.verbs import code_of, echoed_k, print_json
+
     if options.get("as_json"):
         from rag_mcp.pure.wire import refusal_shape
 
@@ -62,114 +48,36 @@ def refuse(failure: errors.Failure, options: Options) -> int:
 
 
 def ingest(options: Options) -> int:
-    """Plan, and apply unless only the plan was asked for."""
-    corpus = corpus_of(options, "ingest")
-    allow = allowance(options["allow_prune"])
-    if options["out"] and not options["plan_only"]:
-        raise click.UsageError("--out goes with --plan")
-    if options["full"] and options["clean"]:
-        raise click.UsageError("give --full or --clean, not both")
-    with opened(options, corpus=corpus) as index:
-        if options["plan_only"]:
-            if options["clean"]:
-                raise click.UsageError("--plan shows an ingest into the store as it is; --clean would remove it first")
-            return show_plan(index, index.plan(full=options["full"], allow_prune=allow), options, allow, corpus)
-        warn(index)
-        return show_report(index.ingest(full=options["full"], clean=options["clean"], allow_prune=allow), options)
+    """Bring the store up to date; what an ingest without work needs is loaded, and no more, where nothing changed."""
+    from rag_mcp.adapters import unchanged
+
+    note = unchanged.note("ingest", options, os.environ)
+    with note or nullcontext():
+        if note and (told := note.told()):
+            said, code = told
+            click.echo(said)
+            return code
+        from rag_mcp.adapters import index_commands
+
+        return index_commands.ingest(options, note)
 
 
-def apply(options: Options) -> int:
-    """Carry out a saved plan with the settings it was made with."""
-    from returns.result import Failure, Success
+def tick(options: Options) -> int:
+    """The same, for a scheduler."""
+    from rag_mcp.adapters.ticking import tick
 
-    from rag_mcp.pure.codec import plan_from_json
-
-    try:
-        text = Path(options["plan"]).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refused(errors.BadPlan(str(error))) from error
-    match plan_from_json(text):
-        case Success(saved):
-            named = {
-                "db": saved.store,
-                "collection": saved.collection,
-                "embedder": saved.plan.embedder,
-                "exclude": saved.excludes,
-                "no_snapshot_dedupe": not saved.dedupe_snapshots,
-                "handoff_mirror_dir": saved.choices.labelling.mirror_dir,
-                "handoff_mirror_basename": saved.choices.labelling.mirror_basenames,
-                "chunking": saved.choices.chunking,
-            }
-            with opened({**options, **named}, corpus=saved.plan.root) as index:
-                warn(index)
-                return show_report(index.apply(saved.plan, allow_prune=saved.allow_prune), options)
-        case Failure(bad):
-            raise Refused(bad)
-        case _ as never:
-            raise AssertionError(never)
+    return tick(options)
 
 
-def query(options: Options) -> int:
-    """Ask."""
-    from rag_mcp.pure.stages import ONE_QUESTION
+def over_index(act: str) -> Callable[[Options], int]:
+    """Another verb over an index."""
 
-    engine = for_asking(options.get("engine"), os.environ, once=True)
-    with opened({**options, "engine": engine}, corpus=options["corpus"], policy=ONE_QUESTION) as index:
-        as_of = options["as_of"]
-        asked = {name: options[name] for name in ("k", "doc_class", "mode", "as_of", "retired")}
-        answer = index.search(options["text"], **asked)
-        cited = [hit.citation for hit in answer.results if options["changes"]]
-        changes = [index.changes(each.source, each.chunk_index, as_of=as_of) for each in cited]
-    if options["as_json"]:
-        from rag_mcp.pure.wire import answer_shape
+    def run(options: Options) -> int:
+        from rag_mcp.adapters import index_commands
 
-        print_json(answer_shape(answer, explain=options["explain"], timing=options["timing"], changes=changes))
-    else:
-        from rag_mcp.pure.answer_render import answer_lines
+        return index_commands.ACTS[act](options)
 
-        echo(answer_lines(answer, explain=options["explain"], timing=options["timing"], changes=changes))
-    return exits.DONE
-
-
-def verify(options: Options) -> int:
-    """Check, and repair where asked; 1 when something was found."""
-    from rag_mcp.pure.check_render import finding_lines
-
-    with opened(options, corpus=options["corpus"], patience=PATIENCE) as index:
-        repaired = index.repair() if options["repair"] else None
-        verdict = index.verify()
-    if options["as_json"]:
-        from rag_mcp.pure.wire import verdict_shape
-
-        print_json(verdict_shape(verdict.findings, verdict.files, verdict.passages, verdict.vectors, repaired))
-    else:
-        if repaired is not None:
-            click.echo(
-                "index and keywords were rebuilt" if repaired else "vectors are missing: an ingest must make them"
-            )
-        echo(finding_lines(verdict.findings))
-        click.echo(
-            f"{verdict.files} files, {verdict.passages} passages, {verdict.vectors} vectors:"
-            f" {len(verdict.findings) or 'no'} findings"
-        )
-    return exits.DONE if verdict.ok else exits.REFUSED
-
-
-def stats(options: Options) -> int:
-    """Count, and list what is not wholly searchable where asked."""
-    from rag_mcp.pure.check_render import coverage_lines, stats_lines
-    from rag_mcp.pure.wire import stats_shape
-
-    with opened(options, corpus=options["corpus"], patience=PATIENCE) as index:
-        counted = index.stats()
-        uncovered = index.coverage() if options["coverage"] else None
-    if options["as_json"]:
-        print_json(stats_shape(counted, uncovered))
-    else:
-        echo(stats_lines(counted))
-        if uncovered is not None:
-            echo(coverage_lines(uncovered))
-    return exits.DONE
+    return run
 
 
 def install(options: Options) -> int:
@@ -221,13 +129,11 @@ def check(act: str) -> Callable[[Options], int]:
 
 VERBS: Mapping[str, Callable[[Options], int]] = {
     "ingest": ingest,
-    "apply": apply,
-    "query": query,
-    "verify": verify,
-    "stats": stats,
+    **{act: over_index(act) for act in ("apply", "query", "verify", "stats")},
+    "tick": tick,
     "install": install,
     "demo": demo,
     **{act: check(act) for act in ("doctor", "cite", "manifest")},
     **{f"golden_{act}": golden(act) for act in ("init", "run", "record", "compare")},
-    **{act: upkeep(act) for act in ("watch", "tick", "schedule", "cutover", "model_fetch")},
+    **{act: upkeep(act) for act in ("watch", "schedule", "cutover", "model_fetch")},
 }

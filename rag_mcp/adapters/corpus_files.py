@@ -11,11 +11,11 @@ from pathlib import Path
 
 from returns.result import Failure, Result, Success
 
-from rag_mcp.adapters.corpus_walk import Walk, relative
+from rag_mcp.adapters.exchange import family
 from rag_mcp.adapters.indexed_files import take
 from rag_mcp.adapters.regular_files import FOLDER, clause, held_below
-from rag_mcp.pure.ignore import Rules
-from rag_mcp.pure.paths import inside, is_plain
+from rag_mcp.adapters.settings import Settings
+from rag_mcp.pure.paths import inside, is_plain, relative
 from rag_mcp.pure.values import Gap, Listing, NotTaken, Taken, Unreadable
 
 LARGEST = 64 * 1024 * 1024
@@ -55,6 +55,9 @@ class CorpusFolder:
 
     def look(self) -> Listing:
         """Walk, read and hash. What is amiss is in the listing; a root that cannot be looked at is a gap at ""."""
+        from rag_mcp.adapters.corpus_walk import Walk
+        from rag_mcp.pure.ignore import Rules
+
         match Rules.of(self._excludes):
             case Success(rules):
                 pass
@@ -92,3 +95,13 @@ class CorpusFolder:
         for place in self._skip:
             if below := relative(os.path.realpath(place), self._root):
                 yield below
+
+
+def corpus_folder(settings: Settings, root: Path) -> CorpusFolder:
+    """The corpus, the store itself left out where it lies inside."""
+    return CorpusFolder(str(root), settings.excludes, skip=skipped(settings))
+
+
+def skipped(settings: Settings) -> tuple[str, ...]:
+    """Folders that are no notes wherever they lie: the store, and what a cutover keeps beside it."""
+    return tuple({str(folder): None for place in (settings.store, settings.folder) for folder in family(place)})

@@ -21,7 +21,7 @@ from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.regular_files import FOLDER, clause, contents
 from rag_mcp.pure.ignore import EDITORS_LOCK, IGNORE_FILE, NO_NOTES, READ_THERE, THE_STORE, Rules, is_environment
-from rag_mcp.pure.paths import MARKDOWN, inside, is_markdown
+from rag_mcp.pure.paths import MARKDOWN, inside, is_markdown, relative
 from rag_mcp.pure.values import Excluded, Gap, Listing, Sighting, Unreadable
 
 _BY_NAME = attrgetter("name")
@@ -208,11 +208,3 @@ def _misnamed(path: str) -> str | None:
     except UnicodeEncodeError:
         return "its name is not UTF-8"
     return None if inside(path) else "its name reads like a path out of the corpus"
-
-
-def relative(place: str, root: str) -> str | None:
-    """An absolute path without links, relative to the root; None when it is not below it, "" for the root."""
-    if place == root:
-        return ""
-    above = root.rstrip("/") + "/"
-    return place[len(above) :] if place.startswith(above) else None

@@ -13,9 +13,10 @@ from returns.result import Failure, Result
 
 from rag_mcp import golden
 from rag_mcp.adapters import exchange
+from rag_mcp.adapters.cli_options import Options
 from rag_mcp.adapters.settings import Settings, resolve
 from rag_mcp.adapters.terminal import progress_for
-from rag_mcp.adapters.verbs import Options, allowance, echo, print_json, show_plan, warn
+from rag_mcp.adapters.verbs import allowance, echo, print_json, show_plan, warn
 from rag_mcp.adapters.wiring import stored_choices, stored_pointer
 from rag_mcp.effects.boundary import Refused, value
 from rag_mcp.index import Index

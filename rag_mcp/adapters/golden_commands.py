@@ -11,9 +11,10 @@ from returns.result import Failure
 
 from rag_mcp import golden
 from rag_mcp.adapters import golden_files
+from rag_mcp.adapters.cli_options import Options
 from rag_mcp.adapters.settings import ALIASES, named
 from rag_mcp.adapters.terminal import progress_for
-from rag_mcp.adapters.verbs import Options, echo, opened, print_json
+from rag_mcp.adapters.verbs import echo, opened, print_json
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure import exits
 from rag_mcp.pure import golden_render as render

@@ -11,10 +11,11 @@ from pathlib import Path
 from attrs import evolve
 
 from rag_mcp.adapters import wiring
+from rag_mcp.adapters.beginning import AFRESH, Seen, Start, seen
+from rag_mcp.adapters.corpus_files import CorpusFolder
 from rag_mcp.adapters.exchange import mend_missing
 from rag_mcp.adapters.lock import held
 from rag_mcp.adapters.record.schema import set_aside
-from rag_mcp.adapters.revisions import revision
 from rag_mcp.adapters.session import Session
 from rag_mcp.adapters.settings import is_folder, lies_inside
 from rag_mcp.effects.boundary import Refused, store_faults, value
@@ -47,12 +48,15 @@ def planned(session: Session, order: Order) -> Plan:
     """What an ingest would do; nothing is written or created. Raises Refused."""
     with store_faults(str(session.store)), _for_planning(session) as known:
         session.follow(known.pointer() if known else None)
-        return _draft(session.parts, known, order).plan
+        _confirm_embedder(session.parts)
+        return _draft(session.parts, Seen(Revision(), _corpus(session.parts).look()), known, order).plan
 
 
-def ingested(session: Session, order: Order, *, clean: bool = False, saved: Plan | None = None) -> Report:
+def ingested(
+    session: Session, order: Order, *, clean: bool = False, saved: Plan | None = None, start: Start = AFRESH
+) -> Report:
     """Plan and apply; with `saved` only if that is the plan. `clean` removes the store first. Raises Refused."""
-    report = _ingested(session, order, clean=clean, saved=saved)
+    report = _ingested(session, order, start, clean=clean, saved=saved)
     warnings = _placing(session)
     return evolve(report, warnings=(*warnings, *report.warnings)) if warnings else report
 
@@ -64,9 +68,9 @@ def _placing(session: Session) -> tuple[str, ...]:
     return tuple(f"the store {session.store}: {what}" for what, _ in ill_placed(folder, inside_corpus=inside))
 
 
-def _ingested(session: Session, order: Order, *, clean: bool, saved: Plan | None) -> Report:
+def _ingested(session: Session, order: Order, start: Start, *, clean: bool, saved: Plan | None) -> Report:
     parts = session.parts
-    lock = parts.lock()
+    lock = start.lock or parts.lock()
     with store_faults(str(session.store)), held(lock):
         _check_corpus(parts)
         if clean:
@@ -79,11 +83,11 @@ def _ingested(session: Session, order: Order, *, clean: bool, saved: Plan | None
             own = wiring.stored_choices(session.store)
             parts.wipe()
         try:
-            return _write(session, order, lock.announce, saved, own)
+            return _write(session, order, start, lock.announce, saved, own)
         except RecordDamaged:
             lock.announce()
             set_aside(session.store)
-            return _write(session, order, lock.announce, saved, own)
+            return _write(session, order, start, lock.announce, saved, own)
 
 
 def repaired(parts: wiring.Parts) -> bool:
@@ -103,21 +107,25 @@ def repaired(parts: wiring.Parts) -> bool:
             record.close()
 
 
-def _write(session: Session, order: Order, announce: Announce, saved: Plan | None, own: Choices | None) -> Report:
+def _write(
+    session: Session, order: Order, start: Start, announce: Announce, saved: Plan | None, own: Choices | None
+) -> Report:
     record = session.parts.writer()
     try:
         session.follow(record.pointer())
-        corpus = session.parts.corpus
-        at = revision(corpus.root) if corpus else Revision()  # before the look: an edit that follows is in the next run
+        found = start.seen or _seen(session.parts)
         busy = _getting_ready(session.parts, announce)
-        drafted = evolve(_draft(session.parts, record, order, busy, own), revision=at)
+        drafted = _draft(session.parts, found, record, order, busy, own)
         if saved is not None:
             value(same_world(saved, drafted.plan))
         if not drafted.plan.quiet:
             announce()
-        return value(carry_out(session.parts.hands(record), drafted))
+        report = value(carry_out(session.parts.hands(record), drafted))
     finally:
         record.close()
+    if drafted.plan.quiet and wiring.steady(session.parts.embedder):
+        start.rested(found)
+    return report
 
 
 def _getting_ready(parts: wiring.Parts, announce: Announce) -> Busy:
@@ -135,15 +143,28 @@ def _getting_ready(parts: wiring.Parts, announce: Announce) -> Busy:
     return busy
 
 
-def _draft(
-    parts: wiring.Parts, known: Known | None, order: Order, busy: Busy = nobody, own: Choices | None = None
-) -> Draft:
-    own = own or (known.choices() if known else Choices())
+def _seen(parts: wiring.Parts) -> Seen:
+    _confirm_embedder(parts)
+    return seen(_corpus(parts))
+
+
+def _corpus(parts: wiring.Parts) -> CorpusFolder:
     if parts.corpus is None:
         raise Refused(errors.ConfigError("no corpus was named, and the store does not know one"))
-    _confirm_embedder(parts)
-    eyes = Eyes(parts.corpus, known, parts.index, parts.embedder, parts.progress)
-    return value(draft(eyes, parts.run(own), order, busy))
+    return parts.corpus
+
+
+def _draft(
+    parts: wiring.Parts,
+    found: Seen,
+    known: Known | None,
+    order: Order,
+    busy: Busy = nobody,
+    own: Choices | None = None,
+) -> Draft:
+    own = own or (known.choices() if known else Choices())
+    eyes = Eyes(_corpus(parts), known, parts.index, parts.embedder, parts.progress)
+    return evolve(value(draft(eyes, found.look, parts.run(own), order, busy)), revision=found.at)
 
 
 def _confirm_embedder(parts: wiring.Parts) -> None:

@@ -31,7 +31,9 @@ class WriterLock:
         self._announced = False
 
     def acquire(self) -> Result[None, WriterBusy]:
-        """Take the lock at once, or say who holds it. The folder is made if need be."""
+        """Take the lock at once, or say who holds it; idempotent. The folder is made if need be."""
+        if self._handle is not None:
+            return Success(None)
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:

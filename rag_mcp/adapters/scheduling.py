@@ -12,9 +12,10 @@ from pathlib import Path
 
 import click
 
+from rag_mcp.adapters.cli_options import Options, corpus_of
 from rag_mcp.adapters.registering import absolute, this_command
 from rag_mcp.adapters.settings import DEFAULT_COLLECTION, Settings, is_folder, resolve
-from rag_mcp.adapters.verbs import Options, corpus_of, opened, warn
+from rag_mcp.adapters.verbs import opened, warn
 from rag_mcp.adapters.wiring import stored_pointer
 from rag_mcp.effects.boundary import Refused, value
 from rag_mcp.pure import exits, schedules

@@ -11,13 +11,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rag_mcp.adapters import wiring
-from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.effects.boundary import Refused, store_faults
-from rag_mcp.effects.ports import Unsure
+from rag_mcp.effects.ports import Parallel, Unsure
 from rag_mcp.pure import errors
 
 if TYPE_CHECKING:  # an ingest that finds nothing to do is quick
-    from rag_mcp.adapters.record.reader import SqliteSnapshot
+    from rag_mcp.adapters.record.reader import SqliteReader, SqliteSnapshot
     from rag_mcp.effects.desk import Desk
     from rag_mcp.effects.record import Pointer
     from rag_mcp.pure.stages import SearchPolicy
@@ -28,7 +27,6 @@ class Session:
 
     def __init__(self, parts: wiring.Parts, policy: "SearchPolicy | None" = None) -> None:
         self._parts = parts
-        self._reader: SqliteReader = parts.reader()
         self._desk: Desk | None = None
         self._turn = threading.Lock()
         self._policy = policy
@@ -39,14 +37,19 @@ class Session:
         return self._parts
 
     @property
-    def reader(self) -> SqliteReader:
+    def reader(self) -> "SqliteReader":
         """The record, for reading."""
-        return self._reader
+        return self._parts.reader()
 
     @property
     def store(self) -> Path:
         """The store's folder."""
         return self._parts.folder
+
+    def load_ahead(self) -> None:
+        """Begin to load the model, beside the caller's own work."""
+        if isinstance(self._parts.embedder, Parallel):
+            self._parts.embedder.warm()
 
     def follow(self, pointer: "Pointer | None") -> None:
         """Go on with the embedder that the store was made by since, where none was named: never back to another."""
@@ -73,7 +76,7 @@ class Session:
     @contextmanager
     def _snapshot(self) -> "Iterator[SqliteSnapshot]":
         """The record as it is now; what goes wrong with it meanwhile is a refusal."""
-        with store_faults(str(self.store)), self._reader.snapshot() as snapshot:
+        with store_faults(str(self.store)), self.reader.snapshot() as snapshot:
             yield snapshot
 
     def _leave_desk(self) -> None:

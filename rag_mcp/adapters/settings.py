@@ -198,6 +198,13 @@ def log_folder() -> Path:
     return Path(user_log_path("rag-mcp", appauthor=False))
 
 
+def cache_folder() -> Path:
+    """Where this user's files are that may be lost at any time."""
+    from platformdirs import user_cache_path
+
+    return Path(user_cache_path("rag-mcp", appauthor=False))
+
+
 def default_store(corpus: Path) -> Path:
     """The folder in the user's data directory that belongs to this corpus, by its real path."""
     from platformdirs import user_data_path

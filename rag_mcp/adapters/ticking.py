@@ -5,15 +5,18 @@ the log goes to `<log>.1` when it is near 5 MB, and a new one is begun
 """
 
 import os
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
+from rag_mcp.adapters import unchanged
+from rag_mcp.adapters.cli_options import Options, corpus_of
 from rag_mcp.adapters.settings import log_folder
-from rag_mcp.adapters.verbs import Options, allowance, code_of, corpus_of, opened
+from rag_mcp.adapters.unchanged import Note
 from rag_mcp.effects.boundary import Refused
-from rag_mcp.pure import exits, render
+from rag_mcp.pure import exits
 from rag_mcp.pure.paths import printable
 
 LARGEST = 5_000_000
@@ -30,14 +33,12 @@ def tick(options: Options) -> int:
     code, said = exits.REFUSED, "it did not end"
     log = Path(options["log"]).expanduser() if options["log"] else None
     try:
-        with opened({**options, "quiet": True}, corpus=corpus) as index:
-            log = log or usual_log(index.store)
-            report = index.ingest(
-                full=options["full"], clean=options["clean"], allow_prune=allowance(options["allow_prune"])
-            )
-            away = f"; {index.warning}" if index.warning else ""
-        code, said = report.exit_code, render.report_line(report) + away
+        with unchanged.note("tick", options, os.environ) or nullcontext() as kept:
+            log = log or usual_log(kept.settings.folder if kept else Path(corpus))
+            said, code = (kept and kept.told()) or _ingested(options, corpus, kept)
     except Refused as refused:
+        from rag_mcp.adapters.verbs import code_of
+
         code, said = code_of(refused.failure), refused.failure.message
         if code != exits.BUSY:
             click.echo(f"rag-mcp: {said}", err=True)
@@ -47,6 +48,23 @@ def tick(options: Options) -> int:
     finally:
         note(log or usual_log(Path(corpus)), f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} exit {code} {printable(said)}\n")
     return exits.DONE if code == exits.BUSY else code
+
+
+def _ingested(options: Options, corpus: str, kept: Note | None) -> tuple[str, int]:
+    """What a run says that is planned, and its exit code. Raises Refused."""
+    from rag_mcp.adapters.beginning import AFRESH
+    from rag_mcp.adapters.ingesting import ingested, ordered
+    from rag_mcp.adapters.verbs import allowance, opened
+    from rag_mcp.pure import render
+
+    with opened({**options, "quiet": True}, corpus=corpus) as index:
+        order = ordered(full=options["full"], allow_prune=allowance(options["allow_prune"]))
+        report = ingested(index, order, clean=options["clean"], start=kept.start if kept else AFRESH)
+        away = f"; {index.warning}" if index.warning else ""
+    said = render.report_line(report) + away
+    if kept:
+        kept.keep(said, report.exit_code)
+    return said, report.exit_code
 
 
 def usual_log(store: Path) -> Path:

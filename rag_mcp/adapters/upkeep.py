@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import click
 
-from rag_mcp.adapters.verbs import Options, allowance, corpus_of, opened, print_json, warn
+from rag_mcp.adapters.cli_options import Options, corpus_of
+from rag_mcp.adapters.verbs import allowance, opened, print_json, warn
 from rag_mcp.pure import exits
 from rag_mcp.pure.paths import printable
 
@@ -47,13 +48,6 @@ def watch(options: Options) -> int:
     return exits.DONE
 
 
-def tick(options: Options) -> int:
-    """One ingest for a scheduler."""
-    from rag_mcp.adapters.ticking import tick
-
-    return tick(options)
-
-
 def schedule(options: Options) -> int:
     """An ingest every so often."""
     from rag_mcp.adapters.scheduling import schedule
@@ -83,7 +77,6 @@ def model_fetch(options: Options) -> int:
 
 ACTS: Mapping[str, Callable[[Options], int]] = {
     "watch": watch,
-    "tick": tick,
     "schedule": schedule,
     "cutover": cutover,
     "model_fetch": model_fetch,

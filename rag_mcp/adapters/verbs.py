@@ -1,14 +1,13 @@
 """What verbs of the command line have in common: options in, an open index, lines or JSON out, an exit code."""
 
 import json
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rag_mcp.adapters.settings import named
+from rag_mcp.adapters.cli_options import Options
 from rag_mcp.adapters.terminal import progress_for
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.index import ALL, Index
@@ -18,16 +17,6 @@ if TYPE_CHECKING:  # a question is answered without what an ingest is made of
     from rag_mcp.pure.plans import Plan
     from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.summary import Report
-
-Options = Mapping[str, Any]
-
-
-def corpus_of(options: Options, verb: str) -> str:
-    """The corpus that was named."""
-    corpus = options["corpus"] or named(os.environ, "RAG_MCP_CORPUS_ROOT")
-    if not corpus:
-        raise click.UsageError(f"name the corpus: rag-mcp {verb} CORPUS, or set RAG_MCP_CORPUS_ROOT")
-    return str(corpus)
 
 
 def opened(
@@ -79,17 +68,13 @@ def _save(path: Path, text: str) -> None:
         raise Refused(errors.ConfigError(f"the plan could not be saved as {path}: {error.strerror}")) from error
 
 
-def show_report(report: "Report", options: Options) -> int:
-    """Print what was done."""
+def report_text(report: "Report", options: Options) -> str:
+    """What was done."""
     from rag_mcp.pure import render
 
     if options["as_json"]:
-        print_json(report)
-    elif options["quiet"]:
-        click.echo(render.report_line(report))
-    else:
-        echo(render.report_lines(report))
-    return report.exit_code
+        return json_text(report)
+    return render.report_line(report) if options["quiet"] else "\n".join(render.report_lines(report))
 
 
 def allowance(given: str | None) -> int | None:
@@ -123,7 +108,12 @@ def echoed_k(failure: errors.Failure, options: Options) -> int | None:
 
 def print_json(value: Any) -> None:
     """A value on standard output, as indented ASCII JSON."""
-    click.echo(json.dumps(value, indent=2, default=_plain))
+    click.echo(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """A value as indented ASCII JSON."""
+    return json.dumps(value, indent=2, default=_plain)
 
 
 def _plain(value: Any) -> Any:

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from returns.result import Success
 
-from rag_mcp.adapters.corpus_walk import relative
 from rag_mcp.pure.ignore import Rules
-from rag_mcp.pure.paths import is_under
+from rag_mcp.pure.paths import is_under, relative
 from rag_mcp.pure.watching import concerns
 
 GATHER, STEP = 200, 50

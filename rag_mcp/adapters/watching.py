@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from rag_mcp.adapters.corpus_files import skipped
 from rag_mcp.adapters.settings import is_folder
 from rag_mcp.adapters.watcher import FolderChanges
-from rag_mcp.adapters.wiring import Parts, skipped, stored_pointer
+from rag_mcp.adapters.wiring import Parts, stored_pointer
 from rag_mcp.effects import watch as loop
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure.errors import ConfigError, CorpusMissing

@@ -2,19 +2,15 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from attrs import evolve, field, frozen
 from returns.result import Failure
 
-from rag_mcp.adapters.corpus_files import CorpusFolder
-from rag_mcp.adapters.exchange import family
+from rag_mcp.adapters.corpus_files import CorpusFolder, corpus_folder
 from rag_mcp.adapters.lock import WriterLock
-from rag_mcp.adapters.record.reader import SqliteReader, SqliteSnapshot
-from rag_mcp.adapters.record.schema import set_aside
-from rag_mcp.adapters.record.writer import SqliteRecord
+from rag_mcp.adapters.record import pointers
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Progress, Silence, Unsure, VectorIndex
@@ -24,8 +20,10 @@ from rag_mcp.pure.identity import Choices, RunIdentity
 from rag_mcp.pure.services import is_service, service
 from rag_mcp.pure.wishes import Wishes
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a question's model is loaded by what stands here, while all else is yet to be imported
     from rag_mcp.adapters.embedders.custom import TextsToNumbers
+    from rag_mcp.adapters.record.reader import SqliteReader
+    from rag_mcp.adapters.record.writer import SqliteRecord
     from rag_mcp.adapters.stores.chroma import ChromaIndex
     from rag_mcp.effects.apply import Hands
 
@@ -68,19 +66,24 @@ class Parts:
         """The writer's lock, not yet taken."""
         return WriterLock(self.folder)
 
-    def reader(self) -> SqliteReader:
+    def reader(self) -> "SqliteReader":
         """The record, for reading."""
+        from rag_mcp.adapters.record.reader import SqliteReader
+
         return SqliteReader(self.folder)
 
-    def writer(self) -> SqliteRecord:
+    def writer(self) -> "SqliteRecord":
         """The record, for writing; a damaged one is set aside and a new one begun. Hold the lock."""
+        from rag_mcp.adapters.record.schema import set_aside
+        from rag_mcp.adapters.record.writer import SqliteRecord
+
         try:
             return SqliteRecord(self.folder)
         except RecordDamaged:
             set_aside(self.folder)
             return SqliteRecord(self.folder)
 
-    def hands(self, record: SqliteRecord) -> "Hands":
+    def hands(self, record: "SqliteRecord") -> "Hands":
         """What applying a plan works with."""
         from rag_mcp.effects.apply import Hands
 
@@ -97,6 +100,8 @@ class Parts:
 
 def stamp() -> tuple[str, str]:
     """A token that no other commit has, and the time."""
+    from datetime import UTC, datetime
+
     return os.urandom(8).hex(), datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -181,18 +186,23 @@ def reassembled(parts: Parts, pointer: Pointer | None) -> Parts:
 
 def stored_pointer(folder: Path) -> Pointer | None:
     """What the record in a folder points to; None when it cannot say."""
-    return _told(folder, lambda snapshot: snapshot.pointer(), None)
+    return _told(lambda: pointers.stored_pointer(folder), None)
 
 
 def stored_choices(folder: Path) -> Choices:
     """What was chosen for the store in a folder; the defaults where it cannot say."""
-    return _told(folder, lambda snapshot: snapshot.choices(), Choices())
+    from rag_mcp.adapters.record.reader import SqliteReader
 
-
-def _told(folder: Path, ask: Callable[[SqliteSnapshot], T], otherwise: T) -> T:
-    try:
+    def choices() -> Choices:
         with SqliteReader(folder).snapshot() as snapshot:
-            return ask(snapshot)
+            return snapshot.choices()
+
+    return _told(choices, Choices())
+
+
+def _told(ask: Callable[[], T], otherwise: T) -> T:
+    try:
+        return ask()
     except (OSError, RecordDamaged, RecordForeign, RecordUnavailable):
         return otherwise
 
@@ -244,21 +254,19 @@ def connected_service(name: str, settings: Settings, pointer: Pointer | None) ->
     return connected(named.unwrap(), pointer.embedder if pointer else None)
 
 
+def steady(embedder: Embedder) -> bool:
+    """Whether what it signs with is the same for as long as the program is: of no file's or service's making."""
+    from rag_mcp.adapters.embedders.hashing import HashEmbedder
+    from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
+
+    return isinstance(embedder, HashEmbedder) or (isinstance(embedder, OnnxEmbedder) and embedder.pinned)
+
+
 def scan(pairs: Iterable[tuple[str, bytes]]) -> Exact:
     """An exact index of these vectors."""
     from rag_mcp.adapters.stores.exact import ExactScan
 
     return ExactScan(pairs)
-
-
-def corpus_folder(settings: Settings, root: Path) -> CorpusFolder:
-    """The corpus, the store itself left out where it lies inside."""
-    return CorpusFolder(str(root), settings.excludes, skip=skipped(settings))
-
-
-def skipped(settings: Settings) -> tuple[str, ...]:
-    """Folders that are no notes wherever they lie: the store, and what a cutover keeps beside it."""
-    return tuple({str(folder): None for place in (settings.store, settings.folder) for folder in family(place)})
 
 
 def environ() -> dict[str, str]:

@@ -30,7 +30,7 @@ from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.regrouping import inquiry, regrouped
 from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.summary import Report, Work, report
-from rag_mcp.pure.values import Document, Prepared
+from rag_mcp.pure.values import Document, Listing, Prepared
 
 IngestFailure = CorpusMissing | EmbedderFailed | IndexFailed | PlanMoved | PruneRefused
 
@@ -66,13 +66,12 @@ class Order:
 
 
 def draft(
-    eyes: Eyes, run: RunIdentity, order: Order, busy: Callable[[bool], None] = lambda _: None
+    eyes: Eyes, look: Listing, run: RunIdentity, order: Order, busy: Callable[[bool], None] = lambda _: None
 ) -> Result[Draft, CorpusMissing | EmbedderFailed]:
-    """Look and plan; nothing is written. `busy` is called when the look alone shows that there is work.
+    """Plan for a corpus as a look found it; nothing is written. `busy` is called when that shows that there is work.
 
     It is told whether that is a file to be read: then there will nearly always be a text to embed.
     """
-    look = eyes.corpus.look()
     if gap := next((gap for gap in look.gaps if gap.path == ""), None):
         return Failure(CorpusMissing(look.root, gap.why))
     belief = believe(eyes)

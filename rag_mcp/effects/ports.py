@@ -5,14 +5,17 @@ is the 32-hex-digit name of one distinct vector. Ports do not raise for what a u
 they return `Failure(sentence or value)`. What they do raise is a bug.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from returns.result import Result
+if TYPE_CHECKING:  # a command that only shows a bar does without
+    from returns.result import Result
 
-from rag_mcp.pure.identity import EmbedderIdentity
-from rag_mcp.pure.values import Listing, NotTaken, Taken, Unreadable
+    from rag_mcp.pure.identity import EmbedderIdentity
+    from rag_mcp.pure.values import Listing, NotTaken, Taken, Unreadable
 
 Checkpoint = Callable[[str], None]
 """Called with the name of the effect that is about to be, or was just, done. Tests pull the plug here."""

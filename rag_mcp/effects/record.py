@@ -1,5 +1,7 @@
 """The record as the shell sees it: one commit point for manifest, rows, keyword index and index pointer."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
@@ -7,16 +9,16 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import frozen
 
 from rag_mcp.effects.ports import ignored
-from rag_mcp.pure.coverage import Uncovered
-from rag_mcp.pure.identity import Choices, EmbedderIdentity
-from rag_mcp.pure.manifest import Belief, Entry, Grouped, RowsSeen
-from rag_mcp.pure.revisions import Revision
-from rag_mcp.pure.snapshots import Place, Same
-from rag_mcp.pure.values import Chunk, Document
-from rag_mcp.pure.view import View
 
-if TYPE_CHECKING:  # a record for writing does without
+if TYPE_CHECKING:  # whoever only asks what is current does without
     from rag_mcp.pure.citations import Row
+    from rag_mcp.pure.coverage import Uncovered
+    from rag_mcp.pure.identity import Choices, EmbedderIdentity
+    from rag_mcp.pure.manifest import Belief, Entry, Grouped, RowsSeen
+    from rag_mcp.pure.revisions import Revision
+    from rag_mcp.pure.snapshots import Place, Same
+    from rag_mcp.pure.values import Chunk, Document
+    from rag_mcp.pure.view import View
 
 
 STEPS = 7
@@ -219,7 +221,7 @@ class Snapshot(Known, Protocol):
         all are such; then rows that hold all of them are meant.
         """
 
-    def rows(self, rids: Sequence[str], view: View) -> "Sequence[Row]":
+    def rows(self, rids: Sequence[str], view: View) -> Sequence[Row]:
         """The rows in view that name these vectors, by path and ordinal."""
 
     def snapshots(self) -> Sequence[str]:
@@ -231,7 +233,7 @@ class Snapshot(Known, Protocol):
     def document(self, path: str) -> tuple[Entry, Sequence[Chunk]] | None:
         """What the index holds of one path: its entry, and its passages in order; None for a path it does not know."""
 
-    def quoted(self, content_hash: str) -> "Sequence[Row]":
+    def quoted(self, content_hash: str) -> Sequence[Row]:
         """The rows whose text has this content hash, by path and ordinal; every text is hashed to find them."""
 
     def vectors(self, rids: Sequence[str] | None) -> Iterator[tuple[str, bytes]]:

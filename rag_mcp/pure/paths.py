@@ -80,6 +80,14 @@ def synced_by(folder: str) -> str | None:
     return None
 
 
+def relative(where: str, root: str) -> str | None:
+    """An absolute path without links, relative to the root; None when it is not below it, "" for the root."""
+    if where == root:
+        return ""
+    above = root.rstrip("/") + "/"
+    return where[len(above) :] if where.startswith(above) else None
+
+
 def ill_placed(folder: str, *, inside_corpus: bool) -> tuple[tuple[str, bool], ...]:
     """Why a store should not be kept in a folder, as clauses; True with those that may damage it."""
     found = []

@@ -1,18 +1,22 @@
 """The shapes that programs read: an answer, a refusal, a verdict. Plain dictionaries, ready for JSON."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
-from rag_mcp.pure.changes import Version
-from rag_mcp.pure.citations import Answer, Citation, Hit, Place
-from rag_mcp.pure.coverage import Uncovered
-from rag_mcp.pure.errors import Failure
-from rag_mcp.pure.findings import Finding
-from rag_mcp.pure.manifest import Entry, Manifest
-from rag_mcp.pure.statistics import Stats
 from rag_mcp.pure.values import CURRENT
+
+if TYPE_CHECKING:  # each shape is made of values of its own, and one question needs but its own
+    from rag_mcp.pure.changes import Version
+    from rag_mcp.pure.citations import Answer, Citation, Hit, Place
+    from rag_mcp.pure.coverage import Uncovered
+    from rag_mcp.pure.errors import Failure
+    from rag_mcp.pure.findings import Finding
+    from rag_mcp.pure.manifest import Entry, Manifest
+    from rag_mcp.pure.statistics import Stats
 
 SERIES_KEYS = frozenset({"snapshot_date", "also_unchanged_on", "snapshots_covered", "unchanged_until"})
 

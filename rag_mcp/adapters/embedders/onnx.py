@@ -8,9 +8,10 @@ are always set anew here.
 """
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import RLock, Thread
+from threading import Event, RLock, Thread
 from typing import TYPE_CHECKING, Any
 
 from returns.result import Failure, Result, Success
@@ -71,6 +72,11 @@ class OnnxEmbedder:
         self._encoder: _Encoder | None = None
 
     @property
+    def pinned(self) -> bool:
+        """Whether the hashes of the model are known, so that its identity is."""
+        return bool(self._spec.weights.sha256 and self._spec.tokenizer.sha256)
+
+    @property
     def identity(self) -> EmbedderIdentity:
         """Constants where the hashes of the model are known; else its files are found and hashed, once."""
         with self._lock:
@@ -110,36 +116,37 @@ class OnnxEmbedder:
         return streams(self.engine, self._threads)
 
     def warm(self) -> None:
-        """Load tokenizer and weights in a thread; packages are imported before, where all else is imported.
+        """Load tokenizer and weights in a thread, while packages are imported here, where all else is imported.
 
         Whatever goes wrong, `embed` meets it again. An interpreter that ends waits for the thread: native code must not
         be at work when it is gone.
         """
+        imported = Event()
 
         def load() -> None:
             with suppress(Exception):
+                self._hash(self._found().weights)
+                imported.wait()
                 self._loaded()
 
+        Thread(target=load, name="model").start()
         with suppress(Exception):
             import_engine(self.engine)
             import tokenizers  # noqa: F401
-        Thread(target=load, name="model").start()
+        imported.set()
 
     def _loaded(self) -> "_Encoder":
         with self._loading:
             if self._encoder is None:
-                from concurrent.futures import ThreadPoolExecutor
-
                 path = self._found().weights
                 with ThreadPoolExecutor(1) as beside:
-                    sound = beside.submit(self._hash, path)
                     with _faults("NumPy could not be loaded"):
                         import_numpy()
-                    tokenizer = self._tokenizer()
-                    sound.result()  # nothing opens a file that is not the one it should be
-                with _faults(f"{path}: the model could not be loaded"):
-                    engine = open_engine(self.engine, path, self._threads)
-                    self._encoder = _Encoder(engine, tokenizer, self._spec)
+                    tokenizer = beside.submit(self._tokenizer)
+                    self._hash(path)  # nothing opens a file that is not the one it should be
+                    with _faults(f"{path}: the model could not be loaded"):
+                        engine = open_engine(self.engine, path, self._threads)
+                    self._encoder = _Encoder(engine, tokenizer.result(), self._spec)
             return self._encoder
 
     def _tokenizer(self) -> Any:
@@ -156,7 +163,7 @@ class OnnxEmbedder:
     def _identify(self) -> EmbedderIdentity:
         spec = self._spec
         weights, tokenizer = spec.weights.sha256, spec.tokenizer.sha256
-        if not (weights and tokenizer):
+        if not self.pinned:
             weights, tokenizer = self._hash(self._found().weights), self._hash(self._found().tokenizer)
         return EmbedderIdentity(
             name=spec.name,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rag_mcp.adapters.record import repeats
 from rag_mcp.adapters.record import rows as lay
+from rag_mcp.adapters.record.pointers import read_pointer
 from rag_mcp.adapters.record.schema import WORDS_SINCE, translated
 from rag_mcp.effects.ports import ignored
 from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
@@ -26,7 +27,7 @@ class PlanningReads:
     def pointer(self) -> Pointer | None:
         """What is current, or None before the first commit."""
         with translated():
-            return lay.read_pointer(self._db)
+            return read_pointer(self._db)
 
     def belief(self) -> Belief:
         """Manifest, evidence of rows, vectors and keywords, and what the pointer says of the index."""
@@ -70,7 +71,7 @@ class PlanningReads:
         cursor = self._db.cursor()
         cursor.row_factory = sqlite3.Row
         with translated():
-            pointer = lay.read_pointer(self._db)
+            pointer = read_pointer(self._db)
             for row in cursor.execute(sql) if pointer else ():
                 chunk, date = lay.chunk_of(row), own_date(row["path"])
                 sound = pointer is not None and rid(pointer.embedder.fingerprint, row["vector"]) == row["rid"].hex()
@@ -83,7 +84,7 @@ class PlanningReads:
         from rag_mcp.adapters.record.audit import audit
 
         with translated():
-            pointer = lay.read_pointer(self._db)
+            pointer = read_pointer(self._db)
             return audit(self._db, pointer.embedder if pointer else None, advance)
 
     def statistics(self, advance: Callable[[int], None] = ignored) -> Statistics:
@@ -138,7 +139,7 @@ def embedder_number(db: sqlite3.Connection, embedder: EmbedderIdentity) -> int:
 
 
 def _belief(db: sqlite3.Connection) -> Belief:
-    pointer = lay.read_pointer(db)
+    pointer = read_pointer(db)
     evidence = db.execute("select path, count(*), sum(mark) from rows group by path")
     rows = {path: RowsSeen(count, mark) for path, count, mark in evidence}
     vectorless = db.execute(

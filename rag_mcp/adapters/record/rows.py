@@ -1,4 +1,4 @@
-"""How rows, entries and pointers lie in the tables, and how they are read back."""
+"""How rows and entries lie in the tables, and how they are read back."""
 
 import json
 import sqlite3
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import asdict
 
-from rag_mcp.effects.record import Pointer
 from rag_mcp.pure.classify import HANDOFF
 from rag_mcp.pure.coverage import Uncovered
-from rag_mcp.pure.identity import Choices, Chunking, EmbedderIdentity, Labelling
+from rag_mcp.pure.identity import Choices, Chunking, Labelling
 from rag_mcp.pure.manifest import Entry, RowsSeen, row_mark
 from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.values import Chunk, Lack
@@ -157,33 +156,6 @@ def read_entries(connection: sqlite3.Connection, path: str | None = None) -> dic
 def read_warnings(stored: str) -> tuple[str, ...]:
     """The warnings of an entry as `files` holds them."""
     return () if stored == "[]" else tuple(json.loads(stored))
-
-
-def read_pointer(connection: sqlite3.Connection) -> Pointer | None:
-    """The current pointer, None before the first commit."""
-    row = connection.execute(
-        "select generation, token, root, embedder, folder, evidence, vectors, finished from pointer"
-    ).fetchone()
-    if row is None:
-        return None
-    generation, token, root, embedder, folder, evidence, vectors, finished = row
-    identity = EmbedderIdentity(**json.loads(embedder))
-    return Pointer(generation, token, root, identity, folder, evidence, vectors, finished)
-
-
-def pointer_values(pointer: Pointer) -> tuple[Any, ...]:
-    """The one line of `pointer`."""
-    return (
-        1,
-        pointer.generation,
-        pointer.token,
-        pointer.root,
-        json.dumps(asdict(pointer.embedder)),
-        pointer.folder,
-        pointer.evidence,
-        pointer.vectors,
-        pointer.finished,
-    )
 
 
 def unseen_value(unseen: Sequence[Uncovered]) -> str:

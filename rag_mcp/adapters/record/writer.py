@@ -11,6 +11,7 @@ from attrs import asdict
 
 from rag_mcp.adapters.record import repeats as told
 from rag_mcp.adapters.record import rows as lay
+from rag_mcp.adapters.record.pointers import pointer_values
 from rag_mcp.adapters.record.queries import PlanningReads, embedder_number
 from rag_mcp.adapters.record.schema import CHOICES, COVERAGE, REVISION, connect_writer, translated
 from rag_mcp.effects.record import Changed, Pointer
@@ -149,7 +150,7 @@ class SqliteCommit:
         """Make this the current pointer; fill the keyword index again where words could not be taken out."""
         if self._words_unknown:
             self.refill_keywords()
-        values = lay.pointer_values(pointer)
+        values = pointer_values(pointer)
         self._db.execute(f"insert or replace into pointer values ({lay.marks(len(values))})", values)
 
     def cover(self, unseen: Sequence[Uncovered]) -> None:

@@ -1,0 +1,47 @@
+"""How an ingest begins: with the writer's lock, what the corpus is at, and one look at all of it.
+
+In that order: an edit that comes after the question what the corpus is at is in the look, or in the next run's.
+"""
+
+from collections.abc import Callable
+
+from attrs import frozen
+
+from rag_mcp.adapters.corpus_files import CorpusFolder
+from rag_mcp.adapters.lock import WriterLock
+from rag_mcp.adapters.revisions import revision
+from rag_mcp.pure.revisions import Revision
+from rag_mcp.pure.values import Listing
+
+
+@frozen
+class Seen:
+    """A corpus: the commit that it is at, and every file of it, read and hashed."""
+
+    at: Revision
+    look: Listing
+
+
+def seen(corpus: CorpusFolder) -> Seen:
+    """The corpus as it is now."""
+    return Seen(revision(corpus.root), corpus.look())
+
+
+def nothing(seen: Seen) -> None:
+    """Makes nothing of it."""
+
+
+@frozen
+class Start:
+    """What a run goes on with where it has begun already: the lock, which it holds, and what it saw.
+
+    A run that finds nothing to do tells `rested` what it saw, while the lock is still held.
+    """
+
+    lock: WriterLock | None = None
+    seen: Seen | None = None
+    rested: Callable[[Seen], None] = nothing
+
+
+AFRESH = Start()
+"""Nothing was done before."""

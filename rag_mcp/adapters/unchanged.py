@@ -1,0 +1,159 @@
+"""What a run said that found nothing to do: said again, while all that it followed from is as it was.
+
+    the program     its version, and the size and time of each of its files
+    what was asked  the verb and its options, the working folder, the variables that are read
+    the store       name, size, times and inode of each of its files, and no open log beside its database
+    the corpus      its commit, and every path with the hash of its bytes, looked at anew each time
+
+Planning is a function of these: where none has changed, its outcome has not, and neither record nor index is opened.
+Whatever differs, or cannot be told, is planned as ever, with the lock and the look of this run. The note is no part of
+the store, which a run without work does not touch: it lies in the user's cache, and may be lost at any time.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from attrs import define
+from returns.result import Failure, Success
+
+import rag_mcp
+from rag_mcp.adapters.beginning import Seen, Start, seen
+from rag_mcp.adapters.corpus_files import corpus_folder
+from rag_mcp.adapters.lock import WriterLock
+from rag_mcp.adapters.settings import Settings, cache_folder, named, resolve
+
+RECORD, LOG, INDEX = "record.sqlite3", "record.sqlite3-wal", "index"
+WORK = ("plan_only", "full", "clean")
+"""Options of runs that are never told again."""
+
+
+@define
+class Note:
+    """The note of one verb on one store, and this run as far as it has begun; leave it as a context manager."""
+
+    asked: str
+    settings: Settings
+    root: Path
+    file: Path
+    lock: WriterLock
+    again: bool = True
+    found: Seen | None = None
+    cause: str | None = None
+
+    def told(self) -> tuple[str, int] | None:
+        """What the last run said, and its exit code, where this one would say the same; None where one must plan."""
+        kept = _read(self.file) if self.again else None
+        if kept is None or not (self.settings.folder / RECORD).is_file() or isinstance(self.lock.acquire(), Failure):
+            return None
+        self.found = seen(corpus_folder(self.settings, self.root))
+        return kept[1:] if kept[0] == self._cause(self.found) else None
+
+    @property
+    def start(self) -> Start:
+        """How the run goes on that must be planned."""
+        return Start(self.lock, self.found, self._rested)
+
+    def keep(self, said: str, code: int) -> None:
+        """Keep what the run said, if it had no work."""
+        if self.cause is None:
+            return
+        with suppress(OSError):
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            draft = self.file.with_suffix(f".{os.getpid()}")
+            draft.write_text(json.dumps([self.cause, said, code]), encoding="ascii")
+            draft.replace(self.file)
+
+    def _rested(self, found: Seen) -> None:
+        self.cause = self._cause(found) if self.again else None
+
+    def _cause(self, found: Seen) -> str | None:
+        """A hash of all that the outcome follows from; None where something of it cannot be told."""
+        try:
+            rests_on = self.asked, _program(), _store(self.settings.folder), _corpus(found)
+        except OSError:
+            return None
+        return hashlib.sha256(repr(rests_on).encode()).hexdigest()
+
+    def __enter__(self) -> Self:
+        """Use as a context manager."""
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        """Release the lock."""
+        self.lock.release()
+
+
+def note(verb: str, options: Mapping[str, Any], environ: Mapping[str, str]) -> Note | None:
+    """The note of what was asked; None where a setting is missing or wrong."""
+    root = options["corpus"] or named(environ, "RAG_MCP_CORPUS_ROOT")
+    if not root:
+        return None
+    told = resolve(
+        environ,
+        corpus=root,
+        store=options["db"],
+        collection=options["collection"],
+        embedder=options["embedder"],
+        excludes=tuple(options["exclude"]),
+        engine=options["engine"],
+    )
+    match told:
+        case Success(settings):
+            folder = os.path.realpath(settings.folder)
+            name = hashlib.sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+            read = sorted((name, value) for name, value in environ.items() if name.startswith("RAG_"))
+            asked = repr((rag_mcp.__version__, verb, sorted(options.items()), str(Path.cwd()), read, folder, settings))
+            file = cache_folder() / "unchanged" / f"{name}-{verb}.json"
+            again = not any(options.get(name) for name in WORK)
+            return Note(asked, settings, Path(root).expanduser(), file, WriterLock(settings.folder), again)
+        case _:
+            return None
+
+
+def _read(file: Path) -> tuple[str, str, int] | None:
+    try:
+        cause, said, code = json.loads(file.read_bytes())
+    except (OSError, ValueError, TypeError):
+        return None
+    return cause, said, code
+
+
+def _store(folder: Path) -> object:
+    """The store's files. Raises OSError, also where a log says that somebody is writing, or was killed while he did."""
+    with suppress(FileNotFoundError):
+        if (folder / LOG).stat().st_size:
+            raise BlockingIOError
+    return _stamp((folder / RECORD).stat()), list(_stamps(folder / INDEX))
+
+
+def _program() -> object:
+    """Every source file of the package: one that was edited may plan otherwise under the same version."""
+    return list(_stamps(Path(rag_mcp.__file__).parent, ".py"))
+
+
+def _stamps(folder: Path, ending: str = "") -> Iterator[tuple[object, ...]]:
+    """Each file below a folder, in order. Raises OSError."""
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.is_dir():
+            yield from _stamps(Path(entry.path), ending)
+        elif entry.name.endswith(ending):
+            yield entry.path, *_stamp(entry.stat())
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def _corpus(found: Seen) -> object:
+    """All that planning is given of the corpus. Its thousands of files are put down as what they consist of."""
+    look = found.look
+    files = [(each.path, each.digest, each.size) for each in look.sightings]
+    return found.at, look.root, files, look.unreadables, look.excluded, look.gaps, look.others
