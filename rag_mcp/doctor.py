@@ -19,7 +19,7 @@ from attrs import evolve, frozen
 from returns.result import Failure, Success
 
 from rag_mcp.adapters import environment, lock, registrations, wiring
-from rag_mcp.adapters.corpus_files import corpus_folder
+from rag_mcp.adapters.beginning import corpus_folder
 from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.schema import FILE_NAME
 from rag_mcp.adapters.settings import ALIASES, Settings, is_folder, lies_inside, named, origins, resolve
@@ -28,6 +28,7 @@ from rag_mcp.effects.boundary import Refused
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
 from rag_mcp.pure.doctor import Diagnosis, Severity, diagnose
 from rag_mcp.pure.health import CorpusSeen, Health, Model, ModelFile, Setting, State, Store
+from rag_mcp.pure.shown import Shown
 
 if TYPE_CHECKING:
     from rag_mcp.adapters.record.reader import SqliteSnapshot
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Diagnosis", "Examination", "Severity", "examine"]
 
 
-@frozen
-class Examination:
+@frozen(repr=False)
+class Examination(Shown):
     """The settings in force with their origins, and all findings, the gravest first."""
 
     settings: tuple[Setting, ...]

@@ -22,7 +22,7 @@ from rag_mcp.adapters.session import Session
 from rag_mcp.adapters.settings import Settings, resolve
 from rag_mcp.effects.boundary import value
 from rag_mcp.effects.ports import Embedder, Progress, Unsure
-from rag_mcp.pure.query import DEFAULT_K, parse_query
+from rag_mcp.pure.limits import DEFAULT_K
 from rag_mcp.pure.wishes import wishes
 
 if TYPE_CHECKING:  # a method loads what it alone needs: an ingest that finds nothing to do is quick
@@ -75,6 +75,7 @@ class Index(Session):
         handoff_mirror_dir: str | None = None,
         handoff_mirror_basenames: Sequence[str] | None = None,
         chunking: "Chunking | None" = None,
+        ahead: str | None = None,
     ) -> Self:
         """An index over `corpus`, kept in `store` (a folder of the user's data directory where none is named).
 
@@ -83,7 +84,8 @@ class Index(Session):
         store was made by, else the default. Nothing is created, and no model is loaded, before there is need.
         Without `dedupe_snapshots` an ingest lets be found what repeats the snapshot before it in a dated series.
         With `untouched`, reading leaves every byte of the store as it is: Chroma, which writes whenever it opens, gets
-        a private copy.
+        a private copy. With `ahead`, the question that will be asked, the model is loaded and asked at once, beside the
+        caller's own work.
 
         The hand-over settings (see `pure.classify`) and `chunking` are what an ingest works with, and are kept in the
         store: None means those it was made with, else the defaults. Raises Refused(ConfigError).
@@ -111,6 +113,7 @@ class Index(Session):
             progress=progress,
             dedupe_snapshots=dedupe_snapshots,
             untouched=untouched,
+            ahead=ahead,
         )
         return cls(parts, policy)
 
@@ -198,6 +201,7 @@ class Index(Session):
         (InvalidQuery, InvalidDocClass, StoreMissing, EmptyStore, StoreUnreachable, EmbedderMismatch, EmbedderFailed).
         """
         from rag_mcp.effects.retrieve import search
+        from rag_mcp.pure.query import parse_query
 
         query = value(parse_query(text, k, doc_class, mode, as_of, retired))
         with self._snapshot() as snapshot:

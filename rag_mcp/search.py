@@ -9,7 +9,8 @@ from rag_mcp.effects.boundary import Refused
 from rag_mcp.index import Index
 from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
 from rag_mcp.pure.errors import StoreUnreachable
-from rag_mcp.pure.query import DEFAULT_K, Query, parse_query
+from rag_mcp.pure.limits import DEFAULT_K
+from rag_mcp.pure.query import Query, parse_query
 from rag_mcp.pure.wire import answer_shape, refusal_shape
 
 __all__ = ["ALLOWED_DOC_CLASSES", "search_knowledge"]

@@ -4,18 +4,22 @@ In that order: an edit that comes after the question what the corpus is at is in
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 from attrs import frozen
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
+from rag_mcp.adapters.exchange import family
 from rag_mcp.adapters.lock import WriterLock
 from rag_mcp.adapters.revisions import revision
+from rag_mcp.adapters.settings import Settings
 from rag_mcp.pure.revisions import Revision
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Listing
 
 
-@frozen
-class Seen:
+@frozen(repr=False)
+class Seen(Shown):
     """A corpus: the commit that it is at, and every file of it, read and hashed."""
 
     at: Revision
@@ -27,12 +31,22 @@ def seen(corpus: CorpusFolder) -> Seen:
     return Seen(revision(corpus.root), corpus.look())
 
 
+def corpus_folder(settings: Settings, root: Path) -> CorpusFolder:
+    """The corpus, the store itself left out where it lies inside."""
+    return CorpusFolder(str(root), settings.excludes, skip=skipped(settings))
+
+
+def skipped(settings: Settings) -> tuple[str, ...]:
+    """Folders that are no notes wherever they lie: the store, and what a cutover keeps beside it."""
+    return tuple({str(folder): None for place in (settings.store, settings.folder) for folder in family(place)})
+
+
 def nothing(seen: Seen) -> None:
     """Makes nothing of it."""
 
 
-@frozen
-class Start:
+@frozen(repr=False)
+class Start(Shown):
     """What a run goes on with where it has begun already: the lock, which it holds, and what it saw.
 
     A run that finds nothing to do tells `rested` what it saw, while the lock is still held.

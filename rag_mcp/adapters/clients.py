@@ -20,12 +20,13 @@ from returns.result import Failure, Result, Success
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.registration import Action, Client, Merged, Registration, entry, merged, snippet
+from rag_mcp.pure.shown import Shown
 
 _BOM = b"\xef\xbb\xbf"
 
 
-@frozen
-class Draft:
+@frozen(repr=False)
+class Draft(Shown):
     """A client's file as it is, and as it would be. `before` None: there is no file."""
 
     path: Path

@@ -3,13 +3,17 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import click
 
 from rag_mcp.adapters.cli_options import Options
 from rag_mcp.effects.boundary import Refused
-from rag_mcp.pure import errors, exits
+from rag_mcp.pure import exits
 from rag_mcp.pure.paths import printable
+
+if TYPE_CHECKING:  # most runs fail in no way
+    from rag_mcp.pure.errors import Failure
 
 
 def guarded(name: str, options: Options) -> int:
@@ -34,7 +38,7 @@ def guarded(name: str, options: Options) -> int:
         return exits.REFUSED
 
 
-def refuse(failure: errors.Failure, options: Options) -> int:
+def refuse(failure: "Failure", options: Options) -> int:
     """Say why not; 3 for a busy store, 2 for a setting, else 1."""
     from rag_mcp.adapters.verbs import code_of, echoed_k, print_json
 

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from returns.result import Failure, Result, Success
 
-from rag_mcp.adapters.exchange import family
 from rag_mcp.adapters.indexed_files import take
 from rag_mcp.adapters.regular_files import FOLDER, clause, held_below
-from rag_mcp.adapters.settings import Settings
 from rag_mcp.pure.paths import inside, is_plain, relative
 from rag_mcp.pure.values import Gap, Listing, NotTaken, Taken, Unreadable
 
@@ -95,13 +93,3 @@ class CorpusFolder:
         for place in self._skip:
             if below := relative(os.path.realpath(place), self._root):
                 yield below
-
-
-def corpus_folder(settings: Settings, root: Path) -> CorpusFolder:
-    """The corpus, the store itself left out where it lies inside."""
-    return CorpusFolder(str(root), settings.excludes, skip=skipped(settings))
-
-
-def skipped(settings: Settings) -> tuple[str, ...]:
-    """Folders that are no notes wherever they lie: the store, and what a cutover keeps beside it."""
-    return tuple({str(folder): None for place in (settings.store, settings.folder) for folder in family(place)})

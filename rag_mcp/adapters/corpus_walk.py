@@ -19,17 +19,18 @@ from pathlib import Path
 from attrs import define, field, frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.adapters.regular_files import FOLDER, clause, contents
+from rag_mcp.adapters.regular_files import FOLDER, clause, contents, held
 from rag_mcp.pure.ignore import EDITORS_LOCK, IGNORE_FILE, NO_NOTES, READ_THERE, THE_STORE, Rules, is_environment
 from rag_mcp.pure.paths import MARKDOWN, inside, is_markdown, relative
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Excluded, Gap, Listing, Sighting, Unreadable
 
 _BY_NAME = attrgetter("name")
 _BY_PATH = attrgetter("path")
 
 
-@frozen
-class _Level:
+@frozen(repr=False)
+class _Level(Shown):
     """A folder being walked: its open descriptor, the rules in it, and the subfolders still to enter."""
 
     folder: int
@@ -37,8 +38,8 @@ class _Level:
     subfolders: Iterator[str]
 
 
-@define
-class Walk:
+@define(repr=False)
+class Walk(Shown):
     """One look under way. Depth first, no recursion; one descriptor open for each level."""
 
     root: str
@@ -159,8 +160,9 @@ class Walk:
         elif not entry.is_file(follow_symlinks=False):
             self.unreadables.append(Unreadable(path, "a pipe, socket or device, not a file"))
         else:
-            match contents(folder, entry.name, self.largest):
-                case Success(data):
+            match held(folder, entry.name, self.largest):
+                case Success(taken):
+                    data = taken.data
                     self.sightings.append(Sighting(path, hashlib.sha256(data).hexdigest(), len(data)))
                 case Failure(not_had):
                     self.unreadables.append(Unreadable(path, not_had.why, not_had.lack))

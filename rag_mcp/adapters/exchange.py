@@ -4,13 +4,16 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from returns.result import Failure
 
 from rag_mcp.adapters.lock import WriterLock, held
 from rag_mcp.effects.boundary import Refused
-from rag_mcp.effects.ports import Checkpoint
 from rag_mcp.pure.cutover import FAMILY, STORE, Move, unfinished
+
+if TYPE_CHECKING:
+    from rag_mcp.effects.ports import Checkpoint
 
 GOING = ".discarded"
 """A store that is being removed; no command takes it for one."""
@@ -33,7 +36,7 @@ def there(store: Path) -> frozenset[str]:
     return frozenset(which for which in FAMILY if member(store, which).is_dir())
 
 
-def exchange(store: Path, moves: Sequence[Move], checkpoint: Checkpoint = lambda _: None) -> None:
+def exchange(store: Path, moves: Sequence[Move], checkpoint: "Checkpoint" = lambda _: None) -> None:
     """Do the renames. Raises Refused(WriterBusy) where one is being written; then nothing was renamed."""
     with ExitStack() as locks:
         for which in sorted({source for source, _ in moves} & there(store)):

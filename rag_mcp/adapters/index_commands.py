@@ -3,12 +3,12 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rag_mcp.adapters.cli_options import Options, corpus_of
 from rag_mcp.adapters.settings import for_asking
-from rag_mcp.adapters.unchanged import Note
 from rag_mcp.adapters.verbs import (
     allowance,
     echo,
@@ -19,13 +19,16 @@ from rag_mcp.adapters.verbs import (
     warn,
 )
 from rag_mcp.effects.boundary import Refused
-from rag_mcp.pure import errors, exits
+from rag_mcp.pure import exits
+
+if TYPE_CHECKING:  # a question is answered without what an ingest is made of
+    from rag_mcp.adapters.unchanged import Note
 
 PATIENCE = 1.0
 """Seconds. What is mostly done by then shows no progress."""
 
 
-def ingest(options: Options, note: Note | None) -> int:
+def ingest(options: Options, note: "Note | None") -> int:
     """Plan, and apply unless only the plan was asked for. `note` keeps what is said where there was no work."""
     from rag_mcp.adapters.beginning import AFRESH
     from rag_mcp.adapters.ingesting import ingested, ordered
@@ -56,11 +59,12 @@ def apply(options: Options) -> int:
     from returns.result import Failure, Success
 
     from rag_mcp.pure.codec import plan_from_json
+    from rag_mcp.pure.errors import BadPlan
 
     try:
         text = Path(options["plan"]).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Refused(errors.BadPlan(str(error))) from error
+        raise Refused(BadPlan(str(error))) from error
     match plan_from_json(text):
         case Success(saved):
             named = {
@@ -89,9 +93,8 @@ def query(options: Options) -> int:
     from rag_mcp.pure.stages import ONE_QUESTION
 
     engine = for_asking(options.get("engine"), os.environ, once=True)
-    with opened({**options, "engine": engine}, corpus=options["corpus"], policy=ONE_QUESTION) as index:
-        if options["mode"] != "keyword":
-            index.load_ahead()
+    named, ahead = {**options, "engine": engine}, None if options["mode"] == "keyword" else options["text"]
+    with opened(named, corpus=options["corpus"], policy=ONE_QUESTION, ahead=ahead) as index:
         as_of = options["as_of"]
         asked = {name: options[name] for name in ("k", "doc_class", "mode", "as_of", "retired")}
         answer = index.search(options["text"], **asked)

@@ -6,17 +6,18 @@ it: importing one took a fifth of a run that finds nothing to do.
 """
 
 import fcntl
-import json
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from returns.result import Failure, Result, Success
 
-from rag_mcp.pure.errors import WriterBusy
+if TYPE_CHECKING:  # the lock is mostly free
+    from rag_mcp.pure.errors import WriterBusy
 
 LOCK, NOTE = "writer.lock", "writer.json"
 NOTE_WAIT = 0.5  # seconds in which a holder that is just starting may still write its note
@@ -30,7 +31,7 @@ class WriterLock:
         self._handle: int | None = None
         self._announced = False
 
-    def acquire(self) -> Result[None, WriterBusy]:
+    def acquire(self) -> "Result[None, WriterBusy]":
         """Take the lock at once, or say who holds it; idempotent. The folder is made if need be."""
         if self._handle is not None:
             return Success(None)
@@ -40,12 +41,17 @@ class WriterLock:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(handle)
-            return Failure(WriterBusy(str(self._folder), holder(self._folder)))
+            return Failure(self._busy(holder(self._folder)))
         if not self._still_there(handle):
             os.close(handle)
-            return Failure(WriterBusy(str(self._folder), "a cutover, which has just put another store in its place"))
+            return Failure(self._busy("a cutover, which has just put another store in its place"))
         self._handle = handle
         return Success(None)
+
+    def _busy(self, who: str) -> "WriterBusy":
+        from rag_mcp.pure.errors import WriterBusy
+
+        return WriterBusy(str(self._folder), who)
 
     def _still_there(self, handle: int) -> bool:
         """The folder may have been renamed since the lock was opened; then it guards another store."""
@@ -59,6 +65,7 @@ class WriterLock:
         if self._announced:
             return
         self._announced = True
+        import json
         import platform
 
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -76,6 +83,8 @@ class WriterLock:
 
 def noted(folder: Path) -> str | None:
     """Who wrote the note that lies in the folder, as a phrase; None where there is none."""
+    import json
+
     with suppress(OSError, ValueError, TypeError, KeyError):
         if not (folder / NOTE).is_file():  # a pipe would be waited for
             return None

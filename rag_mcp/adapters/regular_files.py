@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 from returns.result import Failure, Result, Success
 
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Lack, Taken
 
 FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
@@ -29,8 +30,8 @@ _CLAUSES = {
 }
 
 
-@frozen
-class NotHad:
+@frozen(repr=False)
+class NotHad(Shown):
     """Why the bytes of a file could not be had, as a clause; what it lacks thereby; the system's error, 0 for none."""
 
     why: str

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from rag_mcp.adapters import wiring
 from rag_mcp.effects.boundary import Refused, store_faults
-from rag_mcp.effects.ports import Parallel, Unsure
-from rag_mcp.pure import errors
+from rag_mcp.effects.ports import Unsure
 
 if TYPE_CHECKING:  # an ingest that finds nothing to do is quick
     from rag_mcp.adapters.record.reader import SqliteReader, SqliteSnapshot
@@ -45,11 +44,6 @@ class Session:
     def store(self) -> Path:
         """The store's folder."""
         return self._parts.folder
-
-    def load_ahead(self) -> None:
-        """Begin to load the model, beside the caller's own work."""
-        if isinstance(self._parts.embedder, Parallel):
-            self._parts.embedder.warm()
 
     def follow(self, pointer: "Pointer | None") -> None:
         """Go on with the embedder that the store was made by since, where none was named: never back to another."""
@@ -95,7 +89,9 @@ class Session:
                 return self._desk
             parts = self._parts = wiring.reassembled(self._parts, pointer)
             if parts.corpus is None:
-                raise Refused(errors.EmptyStore(str(self.store)))
+                from rag_mcp.pure.errors import EmptyStore
+
+                raise Refused(EmptyStore(str(self.store)))
             self._leave_desk()
             self._desk = Desk(
                 parts.corpus,

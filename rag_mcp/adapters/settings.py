@@ -21,7 +21,8 @@ from attrs import field, frozen
 from returns.result import Failure, Result, Success
 
 from rag_mcp.pure import services
-from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.config_error import ConfigError
+from rag_mcp.pure.shown import Shown
 
 if TYPE_CHECKING:  # a server is to answer its first request soon
     from rag_mcp.pure.health import Setting
@@ -45,8 +46,8 @@ ASKING = "onnxruntime"
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-@frozen
-class Settings:
+@frozen(repr=False)
+class Settings(Shown):
     """What a command works on. `corpus` None: the record says; `embedder` None: nothing was asked for."""
 
     store: Path

@@ -11,7 +11,6 @@ the store, which a run without work does not touch: it lies in the user's cache,
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -23,18 +22,18 @@ from attrs import define
 from returns.result import Failure, Success
 
 import rag_mcp
-from rag_mcp.adapters.beginning import Seen, Start, seen
-from rag_mcp.adapters.corpus_files import corpus_folder
+from rag_mcp.adapters.beginning import Seen, Start, corpus_folder, seen
 from rag_mcp.adapters.lock import WriterLock
 from rag_mcp.adapters.settings import Settings, cache_folder, named, resolve
+from rag_mcp.pure.shown import Shown
 
 RECORD, LOG, INDEX = "record.sqlite3", "record.sqlite3-wal", "index"
 WORK = ("plan_only", "full", "clean")
 """Options of runs that are never told again."""
 
 
-@define
-class Note:
+@define(repr=False)
+class Note(Shown):
     """The note of one verb on one store, and this run as far as it has begun; leave it as a context manager."""
 
     asked: str
@@ -65,8 +64,8 @@ class Note:
             return
         with suppress(OSError):
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            draft = self.file.with_suffix(f".{os.getpid()}")
-            draft.write_text(json.dumps([self.cause, said, code]), encoding="ascii")
+            draft = self.file.with_name(f"{self.file.name}.{os.getpid()}")
+            draft.write_bytes(f"{self.cause} {code} {said}".encode("utf-8", "surrogatepass"))
             draft.replace(self.file)
 
     def _rested(self, found: Seen) -> None:
@@ -78,7 +77,7 @@ class Note:
             rests_on = self.asked, _program(), _store(self.settings.folder), _corpus(found)
         except OSError:
             return None
-        return hashlib.sha256(repr(rests_on).encode()).hexdigest()
+        return _hash(repr(rests_on))
 
     def __enter__(self) -> Self:
         """Use as a context manager."""
@@ -106,22 +105,26 @@ def note(verb: str, options: Mapping[str, Any], environ: Mapping[str, str]) -> N
     match told:
         case Success(settings):
             folder = os.path.realpath(settings.folder)
-            name = hashlib.sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+            name = _hash(folder)[:32]
             read = sorted((name, value) for name, value in environ.items() if name.startswith("RAG_"))
             asked = repr((rag_mcp.__version__, verb, sorted(options.items()), str(Path.cwd()), read, folder, settings))
-            file = cache_folder() / "unchanged" / f"{name}-{verb}.json"
+            file = cache_folder() / "unchanged" / f"{name}-{verb}"
             again = not any(options.get(name) for name in WORK)
             return Note(asked, settings, Path(root).expanduser(), file, WriterLock(settings.folder), again)
         case _:
             return None
 
 
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def _read(file: Path) -> tuple[str, str, int] | None:
     try:
-        cause, said, code = json.loads(file.read_bytes())
-    except (OSError, ValueError, TypeError):
+        cause, code, said = file.read_bytes().decode("utf-8", "surrogatepass").split(" ", 2)
+        return cause, said, int(code)
+    except (OSError, ValueError):
         return None
-    return cause, said, code
 
 
 def _store(folder: Path) -> object:
@@ -153,7 +156,7 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _corpus(found: Seen) -> object:
-    """All that planning is given of the corpus. Its thousands of files are put down as what they consist of."""
+    """All that planning is given of the corpus; its thousands of files as the hash of their list."""
     look = found.look
-    files = [(each.path, each.digest, each.size) for each in look.sightings]
-    return found.at, look.root, files, look.unreadables, look.excluded, look.gaps, look.others
+    files = "\0".join([f"{each.path}\0{each.digest}\0{each.size}" for each in look.sightings])
+    return found.at, look.root, _hash(files), look.unreadables, look.excluded, look.gaps, look.others

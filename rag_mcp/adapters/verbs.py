@@ -11,16 +11,23 @@ from rag_mcp.adapters.cli_options import Options
 from rag_mcp.adapters.terminal import progress_for
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.index import ALL, Index
-from rag_mcp.pure import errors, exits
+from rag_mcp.pure import exits
+from rag_mcp.pure.config_error import ConfigError
 
 if TYPE_CHECKING:  # a question is answered without what an ingest is made of
+    from rag_mcp.pure.errors import Failure
     from rag_mcp.pure.plans import Plan
     from rag_mcp.pure.stages import SearchPolicy
     from rag_mcp.pure.summary import Report
 
 
 def opened(
-    options: Options, *, corpus: str | None, patience: float = 0.0, policy: "SearchPolicy | None" = None
+    options: Options,
+    *,
+    corpus: str | None,
+    patience: float = 0.0,
+    policy: "SearchPolicy | None" = None,
+    ahead: str | None = None,
 ) -> Index:
     """The index that the options name; of what takes less than `patience` seconds no progress is shown."""
     return Index.open(
@@ -32,6 +39,7 @@ def opened(
         exclude=tuple(options.get("exclude") or ()),
         dedupe_snapshots=not options.get("no_snapshot_dedupe"),
         policy=policy,
+        ahead=ahead,
         progress=progress_for(hidden=bool(options.get("quiet") or options.get("as_json")), after=patience),
         handoff_mirror_dir=options.get("handoff_mirror_dir"),
         handoff_mirror_basenames=options.get("handoff_mirror_basename") or None,
@@ -65,7 +73,7 @@ def _save(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="ascii")
     except OSError as error:
-        raise Refused(errors.ConfigError(f"the plan could not be saved as {path}: {error.strerror}")) from error
+        raise Refused(ConfigError(f"the plan could not be saved as {path}: {error.strerror}")) from error
 
 
 def report_text(report: "Report", options: Options) -> str:
@@ -86,8 +94,10 @@ def allowance(given: str | None) -> int | None:
     raise click.UsageError("--allow-prune takes a number of files, or all")
 
 
-def code_of(failure: errors.Failure) -> int:
+def code_of(failure: "Failure") -> int:
     """The exit code of a refusal: 3 for a busy store, 2 for a setting, else 1."""
+    from rag_mcp.pure import errors
+
     match failure:
         case errors.WriterBusy():
             return exits.BUSY
@@ -97,9 +107,11 @@ def code_of(failure: errors.Failure) -> int:
             return exits.REFUSED
 
 
-def echoed_k(failure: errors.Failure, options: Options) -> int | None:
+def echoed_k(failure: "Failure", options: Options) -> int | None:
     """The k that a refused question would have had; None where nothing was asked, or where the question is at fault."""
-    if "doc_class" not in options or isinstance(failure, errors.InvalidQuery | errors.InvalidDocClass):
+    from rag_mcp.pure.errors import InvalidDocClass, InvalidQuery
+
+    if "doc_class" not in options or isinstance(failure, InvalidQuery | InvalidDocClass):
         return None
     from rag_mcp.pure.query import clamp_k
 

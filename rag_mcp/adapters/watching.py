@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rag_mcp.adapters.corpus_files import skipped
+from rag_mcp.adapters.beginning import skipped
 from rag_mcp.adapters.settings import is_folder
 from rag_mcp.adapters.watcher import FolderChanges
 from rag_mcp.adapters.wiring import Parts, stored_pointer

@@ -8,20 +8,31 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from attrs import evolve, field, frozen
 from returns.result import Failure
 
-from rag_mcp.adapters.corpus_files import CorpusFolder, corpus_folder
-from rag_mcp.adapters.lock import WriterLock
 from rag_mcp.adapters.record import pointers
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.effects.boundary import Refused
-from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Exact, Progress, Silence, Unsure, VectorIndex
+from rag_mcp.effects.ports import (
+    Checkpoint,
+    Embedder,
+    EmbedderFault,
+    Exact,
+    Parallel,
+    Progress,
+    Silence,
+    Unsure,
+    VectorIndex,
+)
 from rag_mcp.effects.record import Pointer, RecordDamaged, RecordForeign, RecordUnavailable
-from rag_mcp.pure.errors import ConfigError, EmbedderFailed
+from rag_mcp.pure.config_error import ConfigError
 from rag_mcp.pure.identity import Choices, RunIdentity
 from rag_mcp.pure.services import is_service, service
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.wishes import Wishes
 
 if TYPE_CHECKING:  # a question's model is loaded by what stands here, while all else is yet to be imported
+    from rag_mcp.adapters.corpus_files import CorpusFolder
     from rag_mcp.adapters.embedders.custom import TextsToNumbers
+    from rag_mcp.adapters.lock import WriterLock
     from rag_mcp.adapters.record.reader import SqliteReader
     from rag_mcp.adapters.record.writer import SqliteRecord
     from rag_mcp.adapters.stores.chroma import ChromaIndex
@@ -34,15 +45,15 @@ def no_checkpoint(name: str) -> None:
     """The checkpoint of an ordinary run."""
 
 
-@frozen
-class Parts:
+@frozen(repr=False)
+class Parts(Shown):
     """What one store works with. `embedder` and `index` are made of settings, or given.
 
     `chosen`: the embedder was named or given, and is kept whatever the store was made by.
     """
 
     settings: Settings
-    corpus: CorpusFolder | None
+    corpus: "CorpusFolder | None"
     embedder: Embedder
     index: VectorIndex
     wishes: Wishes = Wishes()
@@ -62,8 +73,10 @@ class Parts:
         choices = self.wishes.over(own)
         return RunIdentity(self.embedder.identity, choices.chunking, choices.labelling, self.dedupe_snapshots)
 
-    def lock(self) -> WriterLock:
+    def lock(self) -> "WriterLock":
         """The writer's lock, not yet taken."""
+        from rag_mcp.adapters.lock import WriterLock
+
         return WriterLock(self.folder)
 
     def reader(self) -> "SqliteReader":
@@ -114,13 +127,19 @@ def assemble(
     checkpoint: Checkpoint = no_checkpoint,
     dedupe_snapshots: bool = True,
     untouched: bool = False,
+    ahead: str | None = None,
 ) -> Parts:
     """Parts for these settings. Without an embedder named, the one the store was made by, else the default.
 
-    Raises Refused for a setting that means nothing. Looks at the store, creates nothing, loads nothing heavy.
+    Raises Refused for a setting that means nothing. Looks at the store, creates nothing, loads nothing heavy, unless
+    the question that will be asked is told `ahead`: then all that can wait is imported while it is embedded.
     """
     pointer = stored_pointer(settings.folder)
     maker = make_embedder(settings, pointer) if embedder is None else as_embedder(embedder)
+    if ahead is not None and isinstance(maker, Parallel):
+        maker.warm(ahead)
+    from rag_mcp.adapters.beginning import corpus_folder
+
     root = settings.corpus or (Path(pointer.root) if pointer else None)
     return Parts(
         settings=settings,
@@ -155,12 +174,18 @@ def make_index(settings: Settings, embedder: Embedder, *, untouched: bool) -> "C
     try:
         dim = embedder.identity.dim
     except EmbedderFault as fault:
-        raise Refused(EmbedderFailed(settings.embedder or "of this store", str(fault))) from fault
+        raise _failed(settings.embedder or "of this store", str(fault)) from fault
     if not untouched:
         return ChromaIndex(str(settings.folder / "index"), dim)
     from rag_mcp.adapters.stores.private_copies import PrivateCopies
 
     return ChromaIndex(str(settings.folder / "index"), dim, PrivateCopies())
+
+
+def _failed(name: str, why: str) -> Refused:
+    from rag_mcp.pure.errors import EmbedderFailed
+
+    return Refused(EmbedderFailed(name, why))
 
 
 def follows(parts: Parts, pointer: Pointer | None) -> bool:
@@ -172,6 +197,8 @@ def reassembled(parts: Parts, pointer: Pointer | None) -> Parts:
     """The parts, with the corpus that the store was made from where none was named, and the embedder it was made by."""
     if pointer is None:
         return parts
+    from rag_mcp.adapters.beginning import corpus_folder
+
     corpus = parts.corpus or corpus_folder(parts.settings, Path(pointer.root))
     if follows(parts, pointer):
         return evolve(parts, corpus=corpus)
@@ -240,7 +267,7 @@ def fetch_model(name: str) -> Sequence[tuple[Path, str]]:
         raise Refused(ConfigError(f"model {name!r} is not one of {', '.join(sorted(KNOWN))}"))
     files = fetch(spec)
     if isinstance(files, Failure):
-        raise Refused(EmbedderFailed(name, files.failure().sentence))
+        raise _failed(name, files.failure().sentence)
     return [(path, sha256_of(path)) for path in (files.unwrap().weights, files.unwrap().tokenizer)]
 
 

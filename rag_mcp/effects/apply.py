@@ -25,6 +25,7 @@ from rag_mcp.pure.planning import segments
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reembed, Write, embeds
 from rag_mcp.pure.regrouping import rule_of, shown_changes
 from rag_mcp.pure.revisions import Revision
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.summary import Work
 from rag_mcp.pure.values import Chunk, Document
 
@@ -32,8 +33,8 @@ SEGMENT_TEXTS = 5_000  # a first build of any size becomes searchable in steps o
 IDLE_CONTENTS = 5_000  # cached texts that no row needs: reverted edits and branches cost no embedding
 
 
-@frozen
-class Hands:
+@frozen(repr=False)
+class Hands(Shown):
     """What applying needs of the world. `stamp` gives (token, time in ISO 8601) for a commit."""
 
     record: Record

@@ -3,14 +3,17 @@
 Adapters raise a handful of named exceptions; whatever else comes through is a bug and stays one.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from returns.result import Failure as Failed
 from returns.result import Result
 
-from rag_mcp.pure.errors import Failure, StoreMissing, StoreUnreachable
+if TYPE_CHECKING:  # most runs fail in no way
+    from rag_mcp.pure.errors import Failure, StoreUnreachable
 
 T = TypeVar("T")
 
@@ -31,13 +34,21 @@ def store_faults(store: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
+        from rag_mcp.pure.errors import StoreMissing
+
         raise Refused(StoreMissing(store)) from error
     except (RecordDamaged, RecordForeign, RecordUnavailable) as error:
-        raise Refused(StoreUnreachable(store, str(error))) from error
+        raise Refused(_unreachable(store, str(error))) from error
     except PermissionError as error:
-        raise Refused(StoreUnreachable(store, error.strerror or "permission denied")) from error
+        raise Refused(_unreachable(store, error.strerror or "permission denied")) from error
     except OSError as error:
-        raise Refused(StoreUnreachable(store, error.strerror or str(error))) from error
+        raise Refused(_unreachable(store, error.strerror or str(error))) from error
+
+
+def _unreachable(store: str, why: str) -> StoreUnreachable:
+    from rag_mcp.pure.errors import StoreUnreachable
+
+    return StoreUnreachable(store, why)
 
 
 def value(result: Result[T, Failure]) -> T:

@@ -7,6 +7,7 @@ from attrs import define, field, frozen
 
 from rag_mcp.effects.ports import Corpus, Embedder, Exact, OpenIndex, Scan, VectorIndex
 from rag_mcp.effects.record import Pointer, Snapshot
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.view import EVERYTHING, View
 
@@ -14,8 +15,8 @@ VIEWS = 8
 """Views of which a long-lived reader keeps the vectors: the classes, and some dates."""
 
 
-@define
-class Held:
+@define(repr=False)
+class Held(Shown):
     """What a long-lived reader keeps for one commit: an open index; of some views the rids, and scans of vectors."""
 
     token: str | None = None
@@ -36,8 +37,8 @@ class Held:
                 self.passing, self.scans = {}, {}
 
 
-@frozen
-class Desk:
+@frozen(repr=False)
+class Desk(Shown):
     """What searching needs of the world. `prove`: embed one stored passage again before a commit is first searched."""
 
     corpus: Corpus

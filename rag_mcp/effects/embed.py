@@ -13,6 +13,7 @@ from rag_mcp.effects.ports import Checkpoint, Embedder, EmbedderFault, Parallel
 from rag_mcp.effects.record import Record
 from rag_mcp.effects.threads import in_turn
 from rag_mcp.pure.errors import EmbedderFailed
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.vectors import check, dot, rid
 
 SAME = 0.9995
@@ -21,8 +22,8 @@ WINDOW = 512
 BATCH = 16
 
 
-@frozen
-class Text:
+@frozen(repr=False)
+class Text(Shown):
     """What is to be embedded: its content key, the file it was met in, itself, and its size for sorting."""
 
     key: str

@@ -15,12 +15,13 @@ from rag_mcp.pure.identity import RunIdentity
 from rag_mcp.pure.manifest import NO_ROWS, Belief
 from rag_mcp.pure.query import Query
 from rag_mcp.pure.recovery import index_doubt
+from rag_mcp.pure.shown import Shown
 
 ANY = Query("ready", 1, None, "semantic")
 
 
-@frozen
-class Examined:
+@frozen(repr=False)
+class Examined(Shown):
     """What was found; the canary is None where nobody could sing it."""
 
     contents: Contents

@@ -29,14 +29,15 @@ from rag_mcp.pure.plans import Plan
 from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.regrouping import inquiry, regrouped
 from rag_mcp.pure.revisions import Revision
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.summary import Report, Work, report
 from rag_mcp.pure.values import Document, Listing, Prepared
 
 IngestFailure = CorpusMissing | EmbedderFailed | IndexFailed | PlanMoved | PruneRefused
 
 
-@frozen
-class Eyes:
+@frozen(repr=False)
+class Eyes(Shown):
     """What planning needs of the world. `known` is None where there is no record yet."""
 
     corpus: Corpus
@@ -46,8 +47,8 @@ class Eyes:
     progress: Progress
 
 
-@frozen
-class Draft:
+@frozen(repr=False)
+class Draft(Shown):
     """A plan, the documents it was made from, what could not be had of the corpus, and what that was at."""
 
     plan: Plan
@@ -57,8 +58,8 @@ class Draft:
     revision: Revision = Revision()
 
 
-@frozen
-class Order:
+@frozen(repr=False)
+class Order(Shown):
     """What the caller wants: `full` ignores manifest and cache; `limits` bound what may be pruned."""
 
     full: bool = False

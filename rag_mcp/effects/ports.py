@@ -106,8 +106,11 @@ class Parallel(Protocol):
     def at_once(self) -> int:
         """Batches that it embeds side by side."""
 
-    def warm(self) -> None:
-        """Load, in the background, what `embed` needs; what goes wrong is for `embed` to say."""
+    def warm(self, question: str | None = None) -> None:
+        """Load, in the background, what embedding needs, and embed the question that will be asked.
+
+        What goes wrong is for `embed` and `embed_query` to say.
+        """
 
 
 @runtime_checkable

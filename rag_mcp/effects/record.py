@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import frozen
 
 from rag_mcp.effects.ports import ignored
+from rag_mcp.pure.shown import Shown
 
 if TYPE_CHECKING:  # whoever only asks what is current does without
     from rag_mcp.pure.citations import Row
@@ -37,8 +38,8 @@ class RecordUnavailable(Exception):
     """The record cannot be used now (locked, disk full, not permitted); the sentence says why."""
 
 
-@frozen
-class Pointer:
+@frozen(repr=False)
+class Pointer(Shown):
     """What is current. `generation` counts commits; `folder` and `evidence` name the index, None without vectors.
 
     `token` tells two commits of equal number apart, after a store was replaced by a copy of itself.
@@ -54,8 +55,8 @@ class Pointer:
     finished: str
 
 
-@frozen
-class Changed:
+@frozen(repr=False)
+class Changed(Shown):
     """Rows that one file's write or removal added, removed (by content), or only rewrote."""
 
     added: int
@@ -63,8 +64,8 @@ class Changed:
     rewritten: int
 
 
-@frozen
-class RecordAudit:
+@frozen(repr=False)
+class RecordAudit(Shown):
     """What a full reading of the record found: faults of the file, paths with altered rows, altered vectors."""
 
     faults: tuple[str, ...]
@@ -72,8 +73,8 @@ class RecordAudit:
     vectors: tuple[str, ...]
 
 
-@frozen
-class Statistics:
+@frozen(repr=False)
+class Statistics(Shown):
     """What a store holds, counted; `passages` are those that repeat none, `deduped` those that repeat one of them.
 
     `retired` are those of the passages that stand in superseded documents.

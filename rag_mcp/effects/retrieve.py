@@ -24,6 +24,7 @@ from rag_mcp.pure.coverage import brief
 from rag_mcp.pure.errors import EmbedderFailed, EmbedderMismatch, EmptyStore
 from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.stages import Ask, Enough, Heard
 from rag_mcp.pure.words import looked_for
 
@@ -92,8 +93,8 @@ def proof(desk: Desk, snapshot: Snapshot, query: Query) -> Result[None, Embedder
     return proved
 
 
-@define
-class _Search:
+@define(repr=False)
+class _Search(Shown):
     """One question under way."""
 
     desk: Desk

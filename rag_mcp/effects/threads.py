@@ -16,6 +16,15 @@ T = TypeVar("T")
 @contextmanager
 def beside(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
     """Run `work` in a thread while the block runs; what is given waits for its outcome, or raises it."""
+    thread, outcome = begun(work, "beside", daemon=True)
+    try:
+        yield outcome.result
+    finally:
+        thread.join()
+
+
+def begun(work: Callable[[], T], name: str, *, daemon: bool) -> "tuple[threading.Thread, Future[T]]":
+    """A thread that does `work`, and what comes of it. An interpreter that ends waits for it if it is no `daemon`."""
     from concurrent.futures import Future
 
     outcome: Future[T] = Future()
@@ -26,12 +35,9 @@ def beside(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
         except BaseException as error:
             outcome.set_exception(error)
 
-    thread = threading.Thread(target=run, name="beside", daemon=True)
+    thread = threading.Thread(target=run, name=name, daemon=daemon)
     thread.start()
-    try:
-        yield outcome.result
-    finally:
-        thread.join()
+    return thread, outcome
 
 
 def in_turn(items: Iterable[I], work: Callable[[I], T], at_once: int) -> Iterator[tuple[I, T]]:

@@ -8,13 +8,14 @@ from typing import TypeVar
 from attrs import define, field
 
 from rag_mcp.pure.citations import LookUp
+from rag_mcp.pure.shown import Shown
 
 ORDER = ("question", "words", "vectors", "rows")
 T = TypeVar("T")
 
 
-@define
-class Stopwatch:
+@define(repr=False)
+class Stopwatch(Shown):
     """Sums by name, of one search; what runs in another thread has a name of its own."""
 
     _spent: dict[str, float] = field(factory=lambda: defaultdict(float))

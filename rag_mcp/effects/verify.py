@@ -10,11 +10,12 @@ from rag_mcp.effects.record import Pointer, Snapshot
 from rag_mcp.effects.snapshots import regroup_fault
 from rag_mcp.pure.errors import IndexFailed
 from rag_mcp.pure.findings import Finding, corpus_findings, index_finding, record_findings, snapshots_finding
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.view import EVERYTHING
 
 
-@frozen
-class Verdict:
+@frozen(repr=False)
+class Verdict(Shown):
     """All that verify found, and what it looked at."""
 
     findings: tuple[Finding, ...]

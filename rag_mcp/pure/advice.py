@@ -2,14 +2,14 @@
 
 from rag_mcp.pure import errors
 from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
-from rag_mcp.pure.query import MAX_K
+from rag_mcp.pure.limits import MAX_K, MAX_QUERY
 
 
 def next_step(failure: errors.Failure) -> str:
     """One sentence, with the setting or the command where there is one."""
     match failure:
         case errors.InvalidQuery():
-            return f"Send a question or keywords, 1 to {errors.MAX_QUERY} characters; k may be 1 to {MAX_K}."
+            return f"Send a question or keywords, 1 to {MAX_QUERY} characters; k may be 1 to {MAX_K}."
         case errors.InvalidDocClass():
             return f"Use {' or '.join(ALLOWED_DOC_CLASSES)}, or leave doc_class out."
         case errors.ConfigError():

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from rag_mcp.pure.shown import Shown
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
@@ -31,8 +33,8 @@ SOLID = frozenset({"fence", "code_block", "html_block", "table_open"})
 UNCUT = frozenset({"inline", "thead_open", "tbody_open"})  # the header of a table stays with its first row
 
 
-@frozen
-class Heading:
+@frozen(repr=False)
+class Heading(Shown):
     """A heading that opens a section: its level (1 to 6), its text, and where its own lines begin and end."""
 
     level: int
@@ -41,8 +43,8 @@ class Heading:
     end: int
 
 
-@frozen
-class Table:
+@frozen(repr=False)
+class Table(Shown):
     """A table: where it begins and ends, and the cells of its header row, with bars between."""
 
     start: int
@@ -50,8 +52,8 @@ class Table:
     header: str
 
 
-@frozen
-class Outline:
+@frozen(repr=False)
+class Outline(Shown):
     """The block structure of a text.
 
     `cuts` maps the offset of a line start to the rank of cutting there (BLOCK, ITEM or ROW); `solid` are spans

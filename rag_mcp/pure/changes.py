@@ -13,13 +13,14 @@ from itertools import groupby
 from attrs import frozen
 
 from rag_mcp.pure.dates import own_date, undated, without_date
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Chunk
 
 NUMBER = re.compile(r"^[0-9]+[.)]\s+(?=\S)")
 
 
-@frozen
-class Version:
+@frozen(repr=False)
+class Version(Shown):
     """What a block said from its `first` date to its `last`, in `snapshots` files, `source` the first of them.
 
     `text` is None where the block was not there.

@@ -25,6 +25,7 @@ from rag_mcp.pure.boundaries import Worth, cuts
 from rag_mcp.pure.crumbs import Crumb, crumbs_of, undated_headings
 from rag_mcp.pure.merging import Section, merged
 from rag_mcp.pure.pieces import SPACES, Piece, Stretch, taken_apart, unjoined, weight
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Chunk, Measure
 
 SPECIAL_TOKENS = 2  # [CLS] and [SEP]
@@ -33,8 +34,8 @@ RUNNING = frozenset({SENTENCE, LINE, WORD, CHARACTER})
 SHARE = 4  # heading names, a table's header and an overlap may each take one part in so many of the window
 
 
-@frozen
-class Window:
+@frozen(repr=False)
+class Window(Shown):
     """What an embedder takes in, in tokens, special tokens and document prefix already taken off; then as `Chunking`.
 
     `floor` bounds how near two cuts may lie, `merge_below` which sections are packed together, `overlap` what a
@@ -48,8 +49,8 @@ class Window:
     small: int = 0
 
 
-@frozen
-class _Header:
+@frozen(repr=False)
+class _Header(Shown):
     """A table's header row, what it takes of the window, and the size of the table; in tokens."""
 
     text: str
@@ -57,8 +58,8 @@ class _Header:
     table: int
 
 
-@frozen
-class _Draft:
+@frozen(repr=False)
+class _Draft(Shown):
     """A passage not measured yet, the heading names in its crumb, and those for what would be cut off its end."""
 
     chunk: Chunk
@@ -66,8 +67,8 @@ class _Draft:
     later: str
 
 
-@frozen
-class _Source:
+@frozen(repr=False)
+class _Source(Shown):
     """What passages are cut from: the text, its outline, the headers of tables that are cut, the date in its name."""
 
     text: str

@@ -13,12 +13,13 @@ from rag_mcp.pure.copies import grouped
 from rag_mcp.pure.coverage import Brief
 from rag_mcp.pure.dates import listed, own_date
 from rag_mcp.pure.fusion import Trace
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.signals import signals
 from rag_mcp.pure.values import CURRENT
 
 
-@frozen
-class Row:
+@frozen(repr=False)
+class Row(Shown):
     """One stored passage as a search reads it. `rid` names its vector; lines count from 1, `ordinal` from 0.
 
     `holders` are the snapshots of a dated series that it stands for, its own file first; none outside of a series.
@@ -41,8 +42,8 @@ class Row:
     lifecycle: str = CURRENT
 
 
-@frozen
-class Place:
+@frozen(repr=False)
+class Place(Shown):
     """Another place that says the same; in a series, up to which later date unchanged, None where it changed.
 
     Every snapshot of the series from the place's own date up to that one holds it.
@@ -55,8 +56,8 @@ class Place:
     unchanged_until: str | None = None
 
 
-@frozen
-class Citation:
+@frozen(repr=False)
+class Citation(Shown):
     """Where a passage stands. `content_hash` is that of its text; `stale` when the file no longer holds it there.
 
     In a dated series: the date of its file, the later ones on which it stood unchanged (`dates.listed`), and how many
@@ -77,8 +78,8 @@ class Citation:
     snapshots_covered: int | None = None
 
 
-@frozen
-class Hit:
+@frozen(repr=False)
+class Hit(Shown):
     """A passage, where it stands, and its score, from 0 to 1, rounded to 4 decimals; `trace` says how it came about.
 
     `signals` are those of `pure.signals` in text, headings and path. The text itself is never altered.
@@ -98,8 +99,8 @@ class Hit:
         return None if cosine is None else round(max(0.0, cosine), 4)
 
 
-@frozen
-class LookUp:
+@frozen(repr=False)
+class LookUp(Shown):
     """A part of a search: how long it took, and how many it found of so many at most."""
 
     name: str
@@ -108,8 +109,8 @@ class LookUp:
     bound: int
 
 
-@frozen
-class Answer:
+@frozen(repr=False)
+class Answer(Shown):
     """What a question brought, best first. `degraded` says why the index was not used where it should have been.
 
     `confidence`, from 0 to 1: that the corpus holds what was asked; `nothing_close` when it probably does not; then

@@ -20,6 +20,7 @@ from returns.result import Failure, Result, Success
 from rag_mcp.pure.blocks import line_of, line_starts
 from rag_mcp.pure.citations import content_hash
 from rag_mcp.pure.errors import InvalidCitation
+from rag_mcp.pure.shown import Shown
 
 LONGEST = 2_000
 """Lines of a citation that is looked for by its hash elsewhere in its file; passages have some hundred at most."""
@@ -38,8 +39,8 @@ class Verdict(Enum):
     UNCHECKED = "unchecked"
 
 
-@frozen
-class Lines:
+@frozen(repr=False)
+class Lines(Shown):
     """Lines of a document, from 1, both included."""
 
     source: str
@@ -47,8 +48,8 @@ class Lines:
     last: int
 
 
-@frozen
-class Cited:
+@frozen(repr=False)
+class Cited(Shown):
     """What was cited, what became of it, and its lines as they are now; `now` is where the quoted text stands."""
 
     cited: Lines

@@ -16,6 +16,7 @@ from returns.result import Failure, Result, Success
 
 from rag_mcp.pure.identity import Setup
 from rag_mcp.pure.judging import DIGITS, METRICS, Judged, Run, means
+from rag_mcp.pure.shown import Shown
 
 
 class Moved(Enum):
@@ -34,8 +35,8 @@ BAD = (Moved.LOST, Moved.WORSE)
 JUDGED = (*BAD, Moved.FOUND, Moved.BETTER)
 
 
-@frozen
-class Move:
+@frozen(repr=False)
+class Move(Shown):
     """A case that moved. Before and after are None for a case that one run did not have."""
 
     id: str
@@ -44,8 +45,8 @@ class Move:
     after: Judged | None
 
 
-@frozen
-class Delta:
+@frozen(repr=False)
+class Delta(Shown):
     """The mean of a measure before and after; `worse` when it fell by more than `allowed`."""
 
     metric: str
@@ -64,8 +65,8 @@ class Delta:
         return -self.change > self.allowed
 
 
-@frozen
-class Tolerance:
+@frozen(repr=False)
+class Tolerance(Shown):
     """How far the mean of a measure may fall: `each` of them, and those named in `metrics`."""
 
     each: float = 0.0
@@ -76,8 +77,8 @@ class Tolerance:
         return self.metrics.get(metric, self.each)
 
 
-@frozen
-class Comparison:
+@frozen(repr=False)
+class Comparison(Shown):
     """What moved. `common` is how many cases could be compared; `changes` say in what the setups differ."""
 
     common: int

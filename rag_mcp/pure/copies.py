@@ -13,13 +13,15 @@ from typing import Generic, TypeVar
 
 from attrs import define, field, frozen
 
+from rag_mcp.pure.shown import Shown
+
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+(?:\d+(?:\.\d+)*[.)][ \t]+)?(.*?))??(?:[ \t]+#+)?[ \t]*$")
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 T = TypeVar("T")
 
 
-@frozen
-class Said:
+@frozen(repr=False)
+class Said(Shown):
     """What a passage says; `outer` are the headings in front of the one that its body stands under."""
 
     outer: tuple[str, ...]
@@ -41,8 +43,8 @@ def _bare(line: str) -> str:
     return " ".join((heading[1] or "").split()) if heading else line
 
 
-@define
-class _Group(Generic[T]):
+@define(repr=False)
+class _Group(Shown, Generic[T]):
     outer: tuple[str, ...]
     members: list[T] = field(factory=list)
 

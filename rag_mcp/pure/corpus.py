@@ -11,22 +11,24 @@ from attrs import frozen
 from returns.result import Failure, Result, Success
 
 from rag_mcp.pure.citations import Answer
-from rag_mcp.pure.errors import MAX_PATH, InvalidArgument, InvalidQuery
-from rag_mcp.pure.query import DEFAULT_K, MAX_K, Query, parse_query
+from rag_mcp.pure.errors import InvalidArgument, InvalidQuery
+from rag_mcp.pure.limits import DEFAULT_K, MAX_K, MAX_PATH
+from rag_mcp.pure.query import Query, parse_query
 from rag_mcp.pure.revisions import Revision
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Chunk
 
 
-@frozen
-class Stamp:
+@frozen(repr=False)
+class Stamp(Shown):
     """By what an index answers: the revision of its corpus, None where it was not noted, and its model."""
 
     revision: Revision | None
     model: str
 
 
-@frozen
-class Found:
+@frozen(repr=False)
+class Found(Shown):
     """The answer to a question, the title of each file in it, and the stamp of the index that gave it."""
 
     answer: Answer
@@ -34,8 +36,8 @@ class Found:
     stamp: Stamp
 
 
-@frozen
-class FileText:
+@frozen(repr=False)
+class FileText(Shown):
     """A document. `origin` "index": joined from passages, as of `indexed_at` (ISO 8601); `note` says what to know.
 
     `changed_since_index`: the bytes on disk are not those that were indexed; None where there are none.

@@ -19,6 +19,7 @@ from posixpath import basename, dirname, join, splitext
 from attrs import frozen
 
 from rag_mcp.pure.ignore import nothing_lost
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import CURRENT, Excluded, Lack, Listing, Prepared, Unreadable
 
 NO_TEXT = "nothing in it can be searched"
@@ -31,8 +32,8 @@ LONGEST = 160
 _ORDER = {lack: place for place, lack in enumerate(Lack)}
 
 
-@frozen
-class Uncovered:
+@frozen(repr=False)
+class Uncovered(Shown):
     """A path ("" is the root, a folder that was left out ends in "/"), what it lacks, and a clause that says why."""
 
     path: str
@@ -81,8 +82,8 @@ def coverage(known: Iterable[Uncovered], entries: Iterable[Held]) -> tuple[Uncov
     return _in_order(chain(unseen_now, (lacking for entry in held for lacking in _of_entry(*entry))))
 
 
-@frozen
-class Brief:
+@frozen(repr=False)
+class Brief(Shown):
     """What is not searchable, in short: number of paths, of each kind, and a few of the paths."""
 
     not_searchable: int

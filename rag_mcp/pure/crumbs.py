@@ -14,14 +14,15 @@ from attrs import frozen
 
 from rag_mcp.pure.dates import undated
 from rag_mcp.pure.merging import Section
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Measure
 
 UNDERLINE = re.compile("=*|-*")
 """What may stand between heading lines: nothing, or what makes the line above one."""
 
 
-@frozen
-class Crumb:
+@frozen(repr=False)
+class Crumb(Shown):
     """What stands in front of a section's first passage, which begins with the heading, and of its later ones.
 
     `first_size` is the size of the one in tokens, `size` the greater of the two.

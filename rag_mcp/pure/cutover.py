@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from attrs import frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.config_error import ConfigError
+from rag_mcp.pure.shown import Shown
 
 STORE, NEXT, PREVIOUS, UNDONE = "", ".next", ".previous", ".undone"
 FAMILY = (STORE, NEXT, PREVIOUS, UNDONE)
@@ -27,8 +28,8 @@ SWITCH: tuple[Move, ...] = ((STORE, PREVIOUS), (NEXT, STORE))
 ROLLBACK: tuple[Move, ...] = ((STORE, UNDONE), (PREVIOUS, STORE), (UNDONE, NEXT))
 
 
-@frozen
-class Verdict:
+@frozen(repr=False)
+class Verdict(Shown):
     """What comparing by golden cases said: of which commit of the new store, and whether it was worse."""
 
     golden: str

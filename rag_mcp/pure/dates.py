@@ -14,6 +14,8 @@ from posixpath import splitext
 
 from attrs import frozen
 
+from rag_mcp.pure.shown import Shown
+
 LISTED = 60
 """So many dates are written one by one; beyond, as runs of consecutive days."""
 
@@ -22,8 +24,8 @@ _NAME = re.compile(r"(.*[^/])-([0-9]{4}-[0-9]{2}-[0-9]{2})", re.DOTALL)
 _EDGES = " \t-:,;|_/\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}"
 
 
-@frozen
-class Dated:
+@frozen(repr=False)
+class Dated(Shown):
     """What a dated path is named by: folder and stem, as one text, and its own date."""
 
     series: str

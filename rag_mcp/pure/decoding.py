@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from attrs import frozen
 from returns.result import Failure, Result, Success
 
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Lack, Unreadable
 
 MARKS = (
@@ -58,8 +59,8 @@ BINARY = (
 )
 
 
-@frozen
-class Decoded:
+@frozen(repr=False)
+class Decoded(Shown):
     """The text of a file, and a sentence where its encoding was not certain or not the usual one."""
 
     text: str

@@ -30,6 +30,7 @@ from rag_mcp.pure.health import (
     Store,
 )
 from rag_mcp.pure.paths import ill_placed
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.versions import satisfies
 
 LITTLE_ROOM = 500 * 1024 * 1024
@@ -47,8 +48,8 @@ class Severity(Enum):
     OK = "ok"
 
 
-@frozen
-class Diagnosis:
+@frozen(repr=False)
+class Diagnosis(Shown):
     """One finding. `mend` is a command or a step, "" where nothing is to be done."""
 
     severity: Severity

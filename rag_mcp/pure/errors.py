@@ -7,29 +7,28 @@ from typing import ClassVar
 
 from attrs import frozen
 
-MAX_QUERY = 4000
-MAX_PATH = 4096
-"""Characters; no system takes a longer one."""
+from rag_mcp.pure.config_error import ConfigError as ConfigError
+from rag_mcp.pure.shown import Shown
 
 
-@frozen
-class InvalidQuery:
+@frozen(repr=False)
+class InvalidQuery(Shown):
     """The question is not text, is blank, or is too long."""
 
     type: ClassVar[str] = "invalid_query"
     message: str
 
 
-@frozen
-class InvalidDocClass:
+@frozen(repr=False)
+class InvalidDocClass(Shown):
     """A document class that does not exist."""
 
     type: ClassVar[str] = "invalid_doc_class"
     message: str
 
 
-@frozen
-class StoreMissing:
+@frozen(repr=False)
+class StoreMissing(Shown):
     """There is no store at this path."""
 
     type: ClassVar[str] = "store_missing"
@@ -41,8 +40,8 @@ class StoreMissing:
         return f"there is no store at {self.store}; make one with: rag-mcp ingest CORPUS --db {self.store}"
 
 
-@frozen
-class EmptyStore:
+@frozen(repr=False)
+class EmptyStore(Shown):
     """A store that holds no passage yet."""
 
     type: ClassVar[str] = "empty_store"
@@ -54,8 +53,8 @@ class EmptyStore:
         return f"the store at {self.store} holds no passages yet; run: rag-mcp ingest CORPUS --db {self.store}"
 
 
-@frozen
-class StoreUnreachable:
+@frozen(repr=False)
+class StoreUnreachable(Shown):
     """A store that is damaged, foreign, locked by something else, or not to be opened."""
 
     type: ClassVar[str] = "store_unreachable"
@@ -70,16 +69,8 @@ class StoreUnreachable:
         )
 
 
-@frozen
-class ConfigError:
-    """A setting that is missing or means nothing."""
-
-    type: ClassVar[str] = "config_error"
-    message: str
-
-
-@frozen
-class CorpusMissing:
+@frozen(repr=False)
+class CorpusMissing(Shown):
     """The corpus folder cannot be looked at; nothing was changed."""
 
     type: ClassVar[str] = "corpus_missing"
@@ -92,8 +83,8 @@ class CorpusMissing:
         return f"the corpus {self.root} could not be looked at ({self.why}); nothing was changed"
 
 
-@frozen
-class EmbedderMismatch:
+@frozen(repr=False)
+class EmbedderMismatch(Shown):
     """The store was embedded by something else; vectors of two embedders cannot be compared."""
 
     type: ClassVar[str] = "identity_mismatch"
@@ -117,8 +108,8 @@ class EmbedderMismatch:
         )
 
 
-@frozen
-class WarmingUp:
+@frozen(repr=False)
+class WarmingUp(Shown):
     """The server has not finished loading what it searches with."""
 
     type: ClassVar[str] = "warming_up"
@@ -130,8 +121,8 @@ class WarmingUp:
         return f"the search is still being loaded, {self.waited} seconds after it was asked for; repeat the same call"
 
 
-@frozen
-class SourceUnavailable:
+@frozen(repr=False)
+class SourceUnavailable(Shown):
     """A document that is not in the index, or not there any more; which of the two is not said."""
 
     type: ClassVar[str] = "source_unavailable"
@@ -143,8 +134,8 @@ class SourceUnavailable:
         return f"{self.source!r} is not a document of this index, or cannot be read now"
 
 
-@frozen
-class PathChanged:
+@frozen(repr=False)
+class PathChanged(Shown):
     """A document whose place is taken by something else than what was indexed; nothing of that was shown."""
 
     type: ClassVar[str] = "path_changed"
@@ -159,16 +150,16 @@ class PathChanged:
         )
 
 
-@frozen
-class InvalidArgument:
+@frozen(repr=False)
+class InvalidArgument(Shown):
     """An argument of a tool that is out of its bounds."""
 
     type: ClassVar[str] = "invalid_argument"
     message: str
 
 
-@frozen
-class InvalidCitation:
+@frozen(repr=False)
+class InvalidCitation(Shown):
     """A text that names no lines of a document."""
 
     type: ClassVar[str] = "invalid_citation"
@@ -180,8 +171,8 @@ class InvalidCitation:
         return f"{self.citation!r} names no lines: write SOURCE:START-END, or SOURCE:LINE, with lines counted from 1"
 
 
-@frozen
-class EmbedderFailed:
+@frozen(repr=False)
+class EmbedderFailed(Shown):
     """The embedder failed or returned what cannot be vectors; nothing of it was stored."""
 
     type: ClassVar[str] = "embedder_failed"
@@ -196,8 +187,8 @@ class EmbedderFailed:
         return f"embedder {self.embedder} failed{where}: {self.why}; what the store answered before stands"
 
 
-@frozen
-class WriterBusy:
+@frozen(repr=False)
+class WriterBusy(Shown):
     """Another process is writing to this store."""
 
     type: ClassVar[str] = "writer_busy"
@@ -210,8 +201,8 @@ class WriterBusy:
         return f"the store at {self.store} is being written by {self.holder}; nothing was done"
 
 
-@frozen
-class PruneRefused:
+@frozen(repr=False)
+class PruneRefused(Shown):
     """A run would remove more files than may vanish unasked."""
 
     type: ClassVar[str] = "prune_refused"
@@ -230,8 +221,8 @@ class PruneRefused:
         )
 
 
-@frozen
-class PlanMoved:
+@frozen(repr=False)
+class PlanMoved(Shown):
     """A saved plan no longer fits the world."""
 
     type: ClassVar[str] = "plan_moved"
@@ -244,8 +235,8 @@ class PlanMoved:
         return f"the plan no longer fits ({shown}); nothing was changed; make a new one with: rag-mcp ingest --plan"
 
 
-@frozen
-class BadPlan:
+@frozen(repr=False)
+class BadPlan(Shown):
     """A plan file that cannot be read as a plan."""
 
     type: ClassVar[str] = "bad_plan"
@@ -259,8 +250,8 @@ class BadPlan:
         )
 
 
-@frozen
-class BadGolden:
+@frozen(repr=False)
+class BadGolden(Shown):
     """A file of golden cases, or a baseline, that is missing or cannot be used."""
 
     type: ClassVar[str] = "bad_golden"
@@ -273,8 +264,8 @@ class BadGolden:
         return f"{self.file}: {self.why}"
 
 
-@frozen
-class IndexFailed:
+@frozen(repr=False)
+class IndexFailed(Shown):
     """The next generation of the index could not be written; the old one stands."""
 
     type: ClassVar[str] = "index_failed"

@@ -8,6 +8,7 @@ from attrs import frozen
 from rag_mcp.pure.manifest import NO_ROWS, Belief
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.pruning import hidden_by
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Listing
 
 
@@ -19,8 +20,8 @@ class Severity(Enum):
     HELD = "held"
 
 
-@frozen
-class Finding:
+@frozen(repr=False)
+class Finding(Shown):
     """One thing amiss: where, what, and what mends it."""
 
     severity: Severity

@@ -20,6 +20,8 @@ from typing import Any
 import yaml
 from attrs import field, frozen
 
+from rag_mcp.pure.shown import Shown
+
 LIMIT = 64 * 1024  # characters; what is longer is no metadata, and YAML of that size takes seconds
 FENCE = re.compile(r"(---|\+\+\+)(?:(?<=-)(?:ya?ml|json))?[ \t]*(?:\r\n|\r|\n)")
 CLOSERS = {
@@ -51,16 +53,16 @@ for _kind in ("timestamp", "int", "float"):
     Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", Loader.as_written)
 
 
-@frozen
-class Unread:
+@frozen(repr=False)
+class Unread(Shown):
     """Lines that may have been meant for metadata, and a clause that says why they give none."""
 
     text: str
     why: str
 
 
-@frozen
-class FrontMatter:
+@frozen(repr=False)
+class FrontMatter(Shown):
     """What stood in front. `body` is where the Markdown begins, a character offset.
 
     `kept` is the span of lines that are neither metadata nor Markdown. Metadata values are text, numbers,

@@ -11,14 +11,16 @@ from typing import Literal
 
 from attrs import frozen
 
+from rag_mcp.pure.shown import Shown
+
 Mode = Literal["hybrid", "semantic", "keyword"]
 MODES: tuple[Mode, ...] = ("hybrid", "semantic", "keyword")
 WEIGHT = 0.6
 """Of the cosine, in a hybrid search."""
 
 
-@frozen
-class Trace:
+@frozen(repr=False)
+class Trace(Shown):
     """Why a candidate ranks where it does.
 
     `cosine` is None where nobody asked for it, `bm25` where the candidate is not on the keyword list; the ranks, from

@@ -22,8 +22,10 @@ from returns.result import Failure, Result, Success
 from rag_mcp.pure.blocks import LINE_END, Heading, line_starts, outline
 from rag_mcp.pure.frontmatter import split
 from rag_mcp.pure.identity import digest_of
+from rag_mcp.pure.limits import MAX_K
 from rag_mcp.pure.paths import inside
-from rag_mcp.pure.query import MAX_K, parse_query
+from rag_mcp.pure.query import parse_query
+from rag_mcp.pure.shown import Shown
 
 PROPOSED = "proposed"
 """Tag of a case that was made of a heading and that nobody has worded yet."""
@@ -33,8 +35,8 @@ NAME = 60  # letters of an id that is made of a question
 WORTH = 40  # letters that a section has to have to be asked for
 
 
-@frozen
-class Expectation:
+@frozen(repr=False)
+class Expectation(Shown):
     """Something that the passages should hold; `grade` is its worth (1 to 10) where some are worth more than others."""
 
     source: str = ""
@@ -44,8 +46,8 @@ class Expectation:
     grade: int = 1
 
 
-@frozen
-class Case:
+@frozen(repr=False)
+class Case(Shown):
     """A question and all that its passages should hold. `none`: the corpus does not answer it.
 
     `k`: so many passages are looked at, None as many as the run says. `id` "": it is made of the question.
@@ -110,8 +112,8 @@ def twins(cases: Sequence[Case]) -> tuple[int, int] | None:
     return None
 
 
-@frozen
-class Page:
+@frozen(repr=False)
+class Page(Shown):
     """A document that cases name; `text` has LF as its only line end."""
 
     text: str

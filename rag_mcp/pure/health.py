@@ -7,9 +7,11 @@ from enum import Enum
 
 from attrs import frozen
 
+from rag_mcp.pure.shown import Shown
 
-@frozen
-class Setting:
+
+@frozen(repr=False)
+class Setting(Shown):
     """A setting in force, and where it came from: an option, a variable, the store, or the default."""
 
     name: str
@@ -17,8 +19,8 @@ class Setting:
     origin: str
 
 
-@frozen
-class Package:
+@frozen(repr=False)
+class Package(Shown):
     """A package that is needed, in which versions (as in pyproject.toml), and the version that is there."""
 
     name: str
@@ -26,8 +28,8 @@ class Package:
     installed: str | None
 
 
-@frozen
-class Runtime:
+@frozen(repr=False)
+class Runtime(Shown):
     """What the program runs on. `wanted` is the Python that the package asks for; "" where it runs from its sources."""
 
     python: str
@@ -39,8 +41,8 @@ class Runtime:
     strange_variables: tuple[str, ...] = ()
 
 
-@frozen
-class Room:
+@frozen(repr=False)
+class Room(Shown):
     """A folder that is written to: free bytes below it, and why it cannot be written to, if it cannot."""
 
     name: str
@@ -49,8 +51,8 @@ class Room:
     refused: str | None = None
 
 
-@frozen
-class ModelFile:
+@frozen(repr=False)
+class ModelFile(Shown):
     """A file of a model, by its SHA-256 as it should be ("" where that is not known) and as it is."""
 
     path: str
@@ -58,8 +60,8 @@ class ModelFile:
     found: str
 
 
-@frozen
-class Model:
+@frozen(repr=False)
+class Model(Shown):
     """The files of the embedder's model, or why they could not be had; none for an embedder without a model.
 
     `engine` runs it in an ingest; `service`: it is run elsewhere.
@@ -85,8 +87,8 @@ class State(Enum):
     WHOLE = "the record opens"
 
 
-@frozen
-class Store:
+@frozen(repr=False)
+class Store(Shown):
     """A store's folder, from outside. `holder` writes to it now; `note` is what a writer that was killed left.
 
     `strays` are folders of the index besides the current generation; `set_aside` says that a damaged record lies there.
@@ -103,8 +105,8 @@ class Store:
     strays: tuple[str, ...] = ()
 
 
-@frozen
-class Contents:
+@frozen(repr=False)
+class Contents(Shown):
     """What the record says. `astray`: files whose rows are not those of the manifest; `vectorless`: no vector."""
 
     generation: int
@@ -119,8 +121,8 @@ class Contents:
     keywords_sound: bool = True
 
 
-@frozen
-class IndexHealth:
+@frozen(repr=False)
+class IndexHealth(Shown):
     """The vector index: why it is not what the record names, or would not open and answer; its slots."""
 
     vectors: int
@@ -129,24 +131,24 @@ class IndexHealth:
     unopened: str | None = None
 
 
-@frozen
-class Canary:
+@frozen(repr=False)
+class Canary(Shown):
     """Whether the embedder makes the stored vector of a stored passage anew: `fault` says why not."""
 
     embedder: str
     fault: str | None = None
 
 
-@frozen
-class CorpusSeen:
+@frozen(repr=False)
+class CorpusSeen(Shown):
     """The corpus folder, and why it cannot be seen, if it cannot."""
 
     root: str
     unseen: str | None = None
 
 
-@frozen
-class Registered:
+@frozen(repr=False)
+class Registered(Shown):
     """How a client's file lists this program. None: the entry names no such place; paths are as they stand there."""
 
     name: str
@@ -158,8 +160,8 @@ class Registered:
     store_found: bool = False
 
 
-@frozen
-class ClientFile:
+@frozen(repr=False)
+class ClientFile(Shown):
     """A client's file that is there: what it registers of this program, or why it could not be read."""
 
     client: str
@@ -168,8 +170,8 @@ class ClientFile:
     fault: str | None = None
 
 
-@frozen
-class Health:
+@frozen(repr=False)
+class Health(Shown):
     """All of it. None where there was nothing to look at: no store named, no model needed, no record that opens."""
 
     runtime: Runtime

@@ -16,6 +16,8 @@ from functools import cached_property
 
 from attrs import asdict, field, frozen
 
+from rag_mcp.pure.shown import Shown
+
 READER_VERSION = 2
 CHUNKER_VERSION = 3
 CURRENT_METADATA_VERSION = 2
@@ -27,8 +29,8 @@ def digest_of(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-@frozen
-class EmbedderIdentity:
+@frozen(repr=False)
+class EmbedderIdentity(Shown):
     """Everything that makes two vectors comparable. Hashes are SHA-256 in hex, "" where there is no file."""
 
     name: str
@@ -46,8 +48,8 @@ class EmbedderIdentity:
         return digest_of(asdict(self))
 
 
-@frozen
-class Chunking:
+@frozen(repr=False)
+class Chunking(Shown):
     """Parameters of the chunker. `budget` is in tokens of the embedder, None means its whole window.
 
     docs/quality.md says why the default budget is less than the window. Cuts of a long section are at least `floor`
@@ -62,24 +64,24 @@ class Chunking:
     overlap: int = 0
 
 
-@frozen
-class Labelling:
+@frozen(repr=False)
+class Labelling(Shown):
     """Settings of document metadata: where hand-over notes are mirrored, and their names."""
 
     mirror_dir: str = "context/"
     mirror_basenames: tuple[str, ...] = ("handoff.md", "active.md", "resume.md")
 
 
-@frozen
-class Choices:
+@frozen(repr=False)
+class Choices(Shown):
     """What a user may choose for a store besides its embedder; it is kept there, and holds until another is chosen."""
 
     chunking: Chunking = Chunking()
     labelling: Labelling = Labelling()
 
 
-@frozen
-class RunIdentity:
+@frozen(repr=False)
+class RunIdentity(Shown):
     """What a run would make; compared with what the record says was made."""
 
     embedder: EmbedderIdentity
@@ -107,8 +109,8 @@ class RunIdentity:
         return digest_of(self.metadata_version, asdict(self.labelling))
 
 
-@frozen
-class Setup:
+@frozen(repr=False)
+class Setup(Shown):
     """All that an answer depends on besides the question: two stores of equal setups give equal answers.
 
     `embedder` and `fingerprint` say by what the store was made, `recipes` how its files were cut, `corpus` is a digest

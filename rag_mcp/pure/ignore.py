@@ -27,6 +27,8 @@ from typing import Final
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
 
+from rag_mcp.pure.shown import Shown
+
 IGNORE_FILE: Final = ".ragignore"
 
 CACHES = frozenset({".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".nox", ".hypothesis", "__pycache__"})
@@ -60,8 +62,8 @@ def nothing_lost(why: str) -> bool:
     return why in (NO_NOTES, THE_STORE, EDITORS_LOCK) or why.endswith(READ_THERE)
 
 
-@frozen
-class Pattern:
+@frozen(repr=False)
+class Pattern(Shown):
     """One line: `regex` matches whole paths, relative to the folder that the line speaks of."""
 
     text: str
@@ -74,8 +76,8 @@ class Pattern:
         return (is_folder or not self.folders_only) and self.regex.fullmatch(path) is not None
 
 
-@frozen
-class Rules:
+@frozen(repr=False)
+class Rules(Shown):
     """The rules in force in one folder: --exclude patterns, and (folder, lines) of .ragignore files, deepest first."""
 
     excludes: tuple[Pattern, ...] = ()
@@ -100,7 +102,7 @@ class Rules:
         """Why the entry at `path` is left out, or None when it is to be read. No path above it was left out."""
         if is_folder and path.rpartition("/")[2] in HOLD_NO_NOTES:
             return NO_NOTES
-        if (last := _last(self.excludes, path, is_folder)) and not last.negated:
+        if self.excludes and (last := _last(self.excludes, path, is_folder)) and not last.negated:
             return f"excluded by --exclude: {last.text}"
         for folder, patterns in self.files:
             start = len(folder) + 1 if folder else 0

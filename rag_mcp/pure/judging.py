@@ -19,14 +19,15 @@ from rag_mcp.pure.citations import Answer, Hit
 from rag_mcp.pure.golden import Case, Expectation, Page, located, quoted, unified
 from rag_mcp.pure.identity import Setup
 from rag_mcp.pure.metrics import Span, cover, hit, ndcg, overlap, reciprocal_rank
+from rag_mcp.pure.shown import Shown
 
 METRICS = ("hit@1", "hit@3", "hit@k", "mrr", "ndcg", "recall", "precision", "iou", "none")
 """In the order in which they are shown. "none": share of the questions without an answer that were told so."""
 DIGITS = 6  # what a score is rounded to, so that it reads back equal from a file
 
 
-@frozen
-class Judged:
+@frozen(repr=False)
+class Judged(Shown):
     """What the passages of one case are worth. Ranks count from 1; None: not among the passages looked at.
 
     `ranks` are those of the expectations, in order. `recall`, `precision` and `iou` are None where whole documents are
@@ -67,8 +68,8 @@ class Judged:
         return scores | {name: value for name, value in covers.items() if value is not None}
 
 
-@frozen
-class Run:
+@frozen(repr=False)
+class Run(Shown):
     """All cases of a file, judged; `k` is what the run looked at where a case did not say, `setup` what it searched."""
 
     k: int
@@ -90,8 +91,8 @@ def means(cases: Iterable[Judged]) -> Mapping[str, float]:
     return {name: round(fsum(found) / len(found), DIGITS) for name, found in values.items() if found}
 
 
-@frozen
-class Goal:
+@frozen(repr=False)
+class Goal(Shown):
     """An expectation with its place. `span` None: the whole document, or what `problem` says is not there."""
 
     expectation: Expectation

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from rag_mcp.pure.identity import EmbedderIdentity, RunIdentity
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import CURRENT, Chunk, Document
 
 MARK_BITS = 40  # sums of 8 million rows still fit SQLite's 63-bit integers
@@ -25,8 +26,8 @@ def row_mark(path: str, chunk: Chunk, doc_class: str, lifecycle: str = CURRENT) 
     return int.from_bytes(digest.digest())
 
 
-@frozen
-class RowsSeen:
+@frozen(repr=False)
+class RowsSeen(Shown):
     """Number of rows of one file and the sum of their marks."""
 
     count: int = 0
@@ -36,8 +37,8 @@ class RowsSeen:
 NO_ROWS = RowsSeen()
 
 
-@frozen
-class Entry:
+@frozen(repr=False)
+class Entry(Shown):
     """What was made of one file: the bytes it was made from, by which recipe and labels, and what came out."""
 
     path: str
@@ -69,8 +70,8 @@ def entry_of(document: Document, run: RunIdentity) -> Entry:
     )
 
 
-@frozen
-class Manifest:
+@frozen(repr=False)
+class Manifest(Shown):
     """What a store was made from and by, file by file, as its last commit left it; entries by path.
 
     `run` is what an ingest by this program would make; an entry whose recipe and labels are those of `run` is of it.
@@ -86,8 +87,8 @@ class Manifest:
     entries: tuple[Entry, ...]
 
 
-@frozen
-class IndexSeen:
+@frozen(repr=False)
+class IndexSeen(Shown):
     """The vector index as the record names it and as it was found.
 
     `expected` and `found` are fingerprints (`VectorIndex.evidence`); `vectors` is how many distinct vectors
@@ -103,8 +104,8 @@ class IndexSeen:
     slots: int = 0
 
 
-@frozen
-class Rule:
+@frozen(repr=False)
+class Rule(Shown):
     """By what repeats in dated series are told (`snapshots`): whether at all, and which files could not be read.
 
     Each of the latter breaks its series.
@@ -114,8 +115,8 @@ class Rule:
     broken: frozenset[str] = frozenset()
 
 
-@frozen
-class Grouped:
+@frozen(repr=False)
+class Grouped(Shown):
     """What the record says of its repeats: by which rule they were told, and from what (`snapshots.mark`).
 
     `sound`: there is as much of them as was put in.
@@ -126,8 +127,8 @@ class Grouped:
     sound: bool = True
 
 
-@frozen
-class Belief:
+@frozen(repr=False)
+class Belief(Shown):
     """All that planning may know of a store. The default is an empty store.
 
     `vectorless` are paths with a row whose vector is missing for the embedder of this run; `fingerprint` is

@@ -22,6 +22,7 @@ from typing import Any
 from attrs import frozen
 
 from rag_mcp.pure.frontmatter import FrontMatter
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import CURRENT, SUPERSEDED
 
 SMALL, LONGEST = 400, 4000
@@ -35,8 +36,8 @@ HIDING = re.compile(rf"(?<![\w-])(?:rag{_NAMED}(?:{'|'.join(NO)})|lifecycle{_NAM
 """A mention of what hides a file, however YAML, JSON or TOML writes it."""
 
 
-@frozen
-class Markings:
+@frozen(repr=False)
+class Markings(Shown):
     """What was asked. `left_out` is why the file is, None where it is not; warnings are sentences."""
 
     left_out: str | None = None

@@ -14,10 +14,11 @@ from itertools import groupby, pairwise, takewhile
 from attrs import evolve, field, frozen
 
 from rag_mcp.pure.boundaries import cuts
+from rag_mcp.pure.shown import Shown
 
 
-@frozen
-class Section:
+@frozen(repr=False)
+class Section(Shown):
     """A span of text under one heading, or under several that were packed together.
 
     `path` is its heading path, outermost first; `title` goes in front of the crumb where no H1 stands above; `own`

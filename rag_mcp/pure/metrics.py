@@ -18,9 +18,11 @@ from math import log2
 
 from attrs import frozen
 
+from rag_mcp.pure.shown import Shown
 
-@frozen
-class Span:
+
+@frozen(repr=False)
+class Span(Shown):
     """Characters `start` up to, not including, `end` of one text; `source` names the text."""
 
     source: str
@@ -28,8 +30,8 @@ class Span:
     end: int
 
 
-@frozen
-class Cover:
+@frozen(repr=False)
+class Cover(Shown):
     """How much of the expected characters was returned: three shares between 0 and 1."""
 
     recall: float

@@ -15,6 +15,7 @@ from unicodedata import category
 from attrs import evolve, frozen
 
 from rag_mcp.pure.blocks import BLOCK, CHARACTER, LINE, SENTENCE, WORD, Outline
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Measure
 
 CHARACTERS_A_TOKEN = 8  # an endless word is one unknown token; it still costs by its length
@@ -26,8 +27,8 @@ TRAILING = frozenset("\u200d\ufe0e\ufe0f\nะาำๅๆະາຳຽໆ")
 RUN = 64  # characters of an unbroken run that are kept together
 
 
-@frozen
-class Stretch:
+@frozen(repr=False)
+class Stretch(Shown):
     """A span of up to `whole` tokens, or to be taken apart until no piece has more than `budget` tokens.
 
     Code and HTML, in front of which nothing is repeated, stay whole up to `room`. `solid`: it is no running text.
@@ -43,8 +44,8 @@ class Stretch:
     size: int = 0
 
 
-@frozen
-class Piece:
+@frozen(repr=False)
+class Piece(Shown):
     """A span that is not cut further, the rank of cutting before it, and its size in tokens."""
 
     start: int

@@ -19,6 +19,7 @@ from rag_mcp.pure.manifest import NO_ROWS, Belief
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 from rag_mcp.pure.pruning import Limits, excluded_by, hidden_by, prune_refusal
 from rag_mcp.pure.recovery import doubt, index_doubt, switches_embedder
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import SUPERSEDED, Document, Excluded, Listing, Prepared, Sighting, Unreadable
 
 GROWTH = 0.25  # of what was committed before may be in the next commit of a run, if that is more than usual
@@ -29,8 +30,8 @@ ARRIVED = frozenset({Reason.NEW, Reason.CHANGED})
 LABELLED = frozenset({Reason.CHANGED, Reason.METADATA_STALE})  # reasons that a lifecycle that changed may stand behind
 
 
-@frozen
-class Settled:
+@frozen(repr=False)
+class Settled(Shown):
     """What is known before any file is read: the belief that may be trusted, and the doubts about each sighting."""
 
     belief: Belief
@@ -73,8 +74,8 @@ def plan_rows(settled: Settled, run: RunIdentity) -> tuple[str, ...]:
     return tuple(sorted(path for path in belief.rows if settled.doubts.get(path) is not Reason.UNCHANGED))
 
 
-@frozen
-class Cached:
+@frozen(repr=False)
+class Cached(Shown):
     """Content keys that have a vector of this run's embedder (none, when all is to be embedded again).
 
     `rows` gives the stored keys of each path whose rows may have to be embedded as they stand.

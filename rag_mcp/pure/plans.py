@@ -6,6 +6,7 @@ from attrs import frozen
 
 from rag_mcp.pure.errors import PruneRefused
 from rag_mcp.pure.identity import Choices
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Excluded
 
 
@@ -31,38 +32,38 @@ class Reason(Enum):
     UNCHANGED = "unchanged"
 
 
-@frozen
-class Write:
+@frozen(repr=False)
+class Write(Shown):
     """Replace the file's rows by those of `keys`, in order. `embed` are the keys that have no vector yet."""
 
     keys: tuple[str, ...]
     embed: tuple[str, ...]
 
 
-@frozen
-class Reembed:
+@frozen(repr=False)
+class Reembed(Shown):
     """The rows stand; `embed` are keys whose vectors are made anew from the rows' own text."""
 
     rows: int
     embed: tuple[str, ...]
 
 
-@frozen
-class Prune:
+@frozen(repr=False)
+class Prune(Shown):
     """Remove the file's rows and its entry."""
 
     rows: int
 
 
-@frozen
-class Keep:
+@frozen(repr=False)
+class Keep(Shown):
     """Nothing to do: full evidence says that the store holds what a rebuild would."""
 
     rows: int
 
 
-@frozen
-class Hold:
+@frozen(repr=False)
+class Hold(Shown):
     """The file could not be read: what is stored of it stays. `embed` as in Reembed."""
 
     rows: int
@@ -72,8 +73,8 @@ class Hold:
 Action = Write | Reembed | Prune | Keep | Hold
 
 
-@frozen
-class FilePlan:
+@frozen(repr=False)
+class FilePlan(Shown):
     """One path's decision. `digest` is the hash of the bytes it was made from, None where none were read."""
 
     path: str
@@ -83,8 +84,8 @@ class FilePlan:
     detail: str = ""
 
 
-@frozen
-class Regroup:
+@frozen(repr=False)
+class Regroup(Shown):
     """Repeats in dated series, told anew: how many passages collapse and how many come back, and why."""
 
     why: str
@@ -92,8 +93,8 @@ class Regroup:
     restored: int
 
 
-@frozen
-class Plan:
+@frozen(repr=False)
+class Plan(Shown):
     """What a run would do. Equal inputs give equal plans.
 
     `generation` and `run` (digest of the run identity) say what it was made from; `rebuild` is why the index
@@ -124,8 +125,8 @@ class Plan:
         return idle and self.rebuild is None and not (self.notes or self.refill_keywords or self.regroup)
 
 
-@frozen
-class SavedPlan:
+@frozen(repr=False)
+class SavedPlan(Shown):
     """A plan with all that is needed to make it again: where, with which settings, with which leave to prune."""
 
     store: str

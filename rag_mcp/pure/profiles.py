@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from returns.result import Failure, Result, Success
 
-from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.config_error import ConfigError
 
 KNOWLEDGE = "knowledge"
 CORPUS = "corpus"

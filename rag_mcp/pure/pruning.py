@@ -13,11 +13,12 @@ from rag_mcp.pure.errors import PruneRefused
 from rag_mcp.pure.manifest import Belief
 from rag_mcp.pure.paths import is_under
 from rag_mcp.pure.plans import FilePlan, Reason
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Listing
 
 
-@frozen
-class Limits:
+@frozen(repr=False)
+class Limits(Shown):
     """How many files may vanish unasked: max(floor, share of the manifest), or `allow` where it is given."""
 
     prune_floor: int = 50

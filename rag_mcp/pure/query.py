@@ -11,17 +11,17 @@ from returns.result import Failure, Result, Success
 
 from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
 from rag_mcp.pure.dates import real_date
-from rag_mcp.pure.errors import MAX_QUERY, InvalidDocClass, InvalidQuery
+from rag_mcp.pure.errors import InvalidDocClass, InvalidQuery
 from rag_mcp.pure.fusion import MODES, Mode
+from rag_mcp.pure.limits import DEFAULT_K, MAX_K, MAX_QUERY
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.view import View
 
-DEFAULT_K = 5
-MAX_K = 20
 SHOWN = 40
 
 
-@frozen
-class Query:
+@frozen(repr=False)
+class Query(Shown):
     """A question in bounds: `text` is not blank, 1 <= k <= 20, `doc_class` None means every class.
 
     `mode` says which list answers: by meaning ("semantic"), by words ("keyword"), or both ("hybrid"). `as_of`, a date:

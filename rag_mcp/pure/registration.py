@@ -16,14 +16,16 @@ from typing import Any, NoReturn
 from attrs import frozen
 from returns.result import Failure, Result, Success
 
+from rag_mcp.pure.shown import Shown
+
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 _BLANK = " \t\r\n"
 _INDENTED = re.compile(r"^([ \t]+)[^ \t\r\n]", re.MULTILINE)
 _DECODER = json.JSONDecoder()
 
 
-@frozen
-class Client:
+@frozen(repr=False)
+class Client(Shown):
     """A program that starts servers. `section` is the key under which it lists them; `restart` is what to do next."""
 
     name: str
@@ -46,8 +48,8 @@ CLIENTS = {
 }
 
 
-@frozen
-class Registration:
+@frozen(repr=False)
+class Registration(Shown):
     """What a client starts, and under which name; `env` is all that the server will know of its settings."""
 
     name: str
@@ -64,16 +66,16 @@ class Action(StrEnum):
     UNCHANGED = "unchanged"
 
 
-@frozen
-class Merged:
+@frozen(repr=False)
+class Merged(Shown):
     """A text with the entry in it."""
 
     action: Action
     text: str
 
 
-@frozen
-class _Member:
+@frozen(repr=False)
+class _Member(Shown):
     """One key and its value in an object: where the key begins, where the value begins and ends."""
 
     key: str

@@ -14,12 +14,13 @@ from rag_mcp.pure.dates import dated
 from rag_mcp.pure.identity import RunIdentity
 from rag_mcp.pure.manifest import NO_ROWS, Belief, RowsSeen, Rule, entry_of
 from rag_mcp.pure.plans import FilePlan, Plan, Prune, Reason, Regroup, Write
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.snapshots import Place, Same, mark, members, relation, sameness
 from rag_mcp.pure.values import Document, Prepared
 
 
-@frozen
-class Inquiry:
+@frozen(repr=False)
+class Inquiry(Shown):
     """What must be known to tell repeats anew: the stored passages of the files `stored`, and the repeats now.
 
     `rows` are those that the plan leaves of each dated file.

@@ -2,9 +2,11 @@
 
 from attrs import frozen
 
+from rag_mcp.pure.shown import Shown
 
-@frozen
-class Revision:
+
+@frozen(repr=False)
+class Revision(Shown):
     """`commit`, abbreviated, and whether documents differ from it; both None where there is none, and `label` says why.
 
     The default is a corpus that nobody keeps versions of.

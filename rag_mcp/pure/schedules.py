@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from attrs import frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.config_error import ConfigError
+from rag_mcp.pure.shown import Shown
 
 KINDS = ("systemd", "cron", "windows")
 HOUR, DAY, WEEK = 60, 24 * 60, 7 * 24 * 60
@@ -22,8 +23,8 @@ _EVERY = re.compile(r"([1-9]\d{0,5})(min|[mhdw])")
 _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 
 
-@frozen
-class Job:
+@frozen(repr=False)
+class Job(Shown):
     """What is to be run, how often (minutes), and the name by which it is found again."""
 
     name: str

@@ -15,20 +15,22 @@ from typing import Literal
 from attrs import field, frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.config_error import ConfigError
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.tokens import promised
 
 URL, KEY, DIM, RATE = "RAG_MCP_EMBED_URL", "RAG_MCP_EMBED_KEY", "RAG_MCP_EMBED_DIM", "RAG_MCP_EMBED_RATE"
 MOST_DIMENSIONS = 65_536
 OLLAMA_PORT = 11434
 
-_ADDRESS = re.compile(r"(?:(https?)://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::(\d{1,5}))?((?:/[\w.~+-]*)*)", re.ASCII)
-_LOOPBACK = re.compile(r"localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]", re.ASCII)
-_VISIBLE = re.compile(r"[!-~]+")  # what a header may carry; a line end in it would show the key in an error
+# Compiled by who first asks: most runs ask nothing of a service.
+_ADDRESS = r"(?:(https?)://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::(\d{1,5}))?((?:/[\w.~+-]*)*)"
+_LOOPBACK = r"localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]"
+_VISIBLE = r"[!-~]+"  # what a header may carry; a line end in it would show the key in an error
 
 
-@frozen
-class Preset:
+@frozen(repr=False)
+class Preset(Shown):
     """A service by name. `hosts` ends the names of the hosts that the key in `key_variable` is meant for."""
 
     dialect: Literal["ollama", "openai"] = "openai"
@@ -71,8 +73,8 @@ VARIABLES = SECRETS | {URL, DIM, RATE, *(preset.url_variable for preset in PRESE
 """All that is read of the environment."""
 
 
-@frozen
-class Wants:
+@frozen(repr=False)
+class Wants(Shown):
     """What a family of models takes in, in its own tokens, and what it was trained to see in front of a text."""
 
     window: int
@@ -99,8 +101,8 @@ prefix that is the same for every text belongs to the identity, and a renamed do
 """
 
 
-@frozen
-class Service:
+@frozen(repr=False)
+class Service(Shown):
     """A model of a service, and how it is reached. `dim` and `rate` (requests a minute) are None where not set."""
 
     name: str
@@ -122,7 +124,7 @@ class Service:
     @property
     def loopback(self) -> bool:
         """True when the address is this machine's own by its letters; in doubt it is not."""
-        return _LOOPBACK.fullmatch(_host(self.url)) is not None
+        return re.fullmatch(_LOOPBACK, _host(self.url), re.ASCII) is not None
 
     @property
     def warning(self) -> str | None:
@@ -194,7 +196,7 @@ def _address(variable: str, given: str, *, plain_port: int | None) -> Result[str
     """
     if given.count(":") > 1 and "[" not in given and "/" not in given:
         given = f"[{given}]"
-    match = _ADDRESS.fullmatch(given)
+    match = re.fullmatch(_ADDRESS, given, re.ASCII)
     if match is None or (match[1] is None and plain_port is None) or int(match[3] or 0) > 65_535:
         return Failure(
             ConfigError(f"{variable} is no address: use http(s)://HOST[:PORT][/PATH], without name, password or query")
@@ -212,7 +214,7 @@ def _key(name: str, preset: Preset, url: str, variables: Mapping[str, str]) -> R
     key = variables.get(variable, "").strip()
     if vendors and not key:
         return Failure(ConfigError(f"embedder {name}: set {preset.key_variable} (or {KEY}) to the key of the service"))
-    if key and not _VISIBLE.fullmatch(key):
+    if key and not re.fullmatch(_VISIBLE, key):
         return Failure(ConfigError(f"{variable} is no key: it holds characters that no key has"))
     return Success(key)
 
@@ -229,7 +231,7 @@ def _number(name: str, variables: Mapping[str, str], what: str, *, whole: bool) 
 
 
 def _host(url: str) -> str:
-    match = _ADDRESS.fullmatch(url)
+    match = re.fullmatch(_ADDRESS, url, re.ASCII)
     return match[2].lower() if match else ""
 
 

@@ -14,13 +14,14 @@ from attrs import evolve, frozen
 
 from rag_mcp.pure.fusion import WEIGHT
 from rag_mcp.pure.query import Query
+from rag_mcp.pure.shown import Shown
 
 EVERY = 2**31
 """More rows than a record holds."""
 
 
-@frozen
-class SearchPolicy:
+@frozen(repr=False)
+class SearchPolicy(Shown):
     """Bounds of the search.
 
     `exact_up_to`: so many vectors are scanned in memory in well under a millisecond, quicker than an index
@@ -41,27 +42,27 @@ ONE_QUESTION = SearchPolicy(exact_up_to=500_000)
 """Of a process that asks once: so many vectors are read and compared sooner than Chroma is imported and opened."""
 
 
-@frozen
-class Scan:
+@frozen(repr=False)
+class Scan(Shown):
     """Ask the exact scan for the best `n` of the allowed vectors."""
 
     n: int
 
 
-@frozen
-class Ask:
+@frozen(repr=False)
+class Ask(Shown):
     """Ask the index for the best `n` of all vectors."""
 
     n: int
 
 
-@frozen
-class Enough:
+@frozen(repr=False)
+class Enough(Shown):
     """The list at hand answers the question."""
 
 
-@frozen
-class Heard:
+@frozen(repr=False)
+class Heard(Shown):
     """What the last question brought: how many passages passed the filter; `exhausted` when there are no more."""
 
     step: Scan | Ask

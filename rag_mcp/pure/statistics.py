@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from rag_mcp.pure.revisions import Revision
+from rag_mcp.pure.shown import Shown
 
 
-@frozen
-class Stats:
+@frozen(repr=False)
+class Stats(Shown):
     """Counts of one store; sizes in bytes; `finished` is the time of the last commit (ISO 8601, UTC).
 
     `repeats` are stored rows of dated series that are not shown; they are not among the `passages`. `retired` are those

@@ -7,18 +7,19 @@ from attrs import frozen
 from rag_mcp.pure.exits import DONE, HELD
 from rag_mcp.pure.plans import FilePlan, Hold, Keep, Plan, Prune, Reason, Reembed, Write, embeds
 from rag_mcp.pure.revisions import Revision
+from rag_mcp.pure.shown import Shown
 
 
-@frozen
-class Held:
+@frozen(repr=False)
+class Held(Shown):
     """A path that could not be read, and why; what was stored of it was kept."""
 
     path: str
     reason: str
 
 
-@frozen
-class Report:
+@frozen(repr=False)
+class Report(Shown):
     """What an ingest did. Counts of files and chunks; `texts_embedded` counts calls of the embedder by text.
 
     `chunks_added` and `chunks_deleted` count rows that appeared and disappeared by place and content;
@@ -53,8 +54,8 @@ class Report:
         return HELD if self.held else DONE
 
 
-@frozen
-class Work:
+@frozen(repr=False)
+class Work(Shown):
     """What the shell counted while it applied a plan."""
 
     chunks_added: int = 0

@@ -9,6 +9,8 @@ from enum import Enum
 
 from attrs import frozen
 
+from rag_mcp.pure.shown import Shown
+
 CURRENT, SUPERSEDED = "current", "superseded"
 """The lifecycle of a document: it holds, or another took its place and it is kept for its own sake."""
 
@@ -16,8 +18,8 @@ Measure = Callable[[Sequence[str]], Sequence[int]]
 """Token counts of texts, special tokens not included; one number for each text, in order."""
 
 
-@frozen
-class Sighting:
+@frozen(repr=False)
+class Sighting(Shown):
     """A regular file that was read: SHA-256 (hex) of its bytes and their number."""
 
     path: str
@@ -38,8 +40,8 @@ class Lack(Enum):
     WARNED = "with a warning"
 
 
-@frozen
-class Unreadable:
+@frozen(repr=False)
+class Unreadable(Shown):
     """A file that is there and whose text could not be had; what is known of it is kept."""
 
     path: str
@@ -55,40 +57,40 @@ class Absence(Enum):
     REFUSED = "it is there and cannot be read"
 
 
-@frozen
-class NotTaken:
+@frozen(repr=False)
+class NotTaken(Shown):
     """A document that could not be taken; `why` is a clause that names no place."""
 
     absence: Absence
     why: str
 
 
-@frozen
-class Taken:
+@frozen(repr=False)
+class Taken(Shown):
     """The bytes of an opened file, and by how many names (hard links) it is known."""
 
     data: bytes
     names: int
 
 
-@frozen
-class Excluded:
+@frozen(repr=False)
+class Excluded(Shown):
     """A file or folder (path ends in "/") that was seen and left out by a rule, or by what its front matter asks."""
 
     path: str
     why: str
 
 
-@frozen
-class Gap:
+@frozen(repr=False)
+class Gap(Shown):
     """A folder ("" is the root) below which the look did not reach; nothing is known of what lies there."""
 
     path: str
     why: str
 
 
-@frozen
-class Listing:
+@frozen(repr=False)
+class Listing(Shown):
     """One look at a corpus. Each tuple is sorted by path and no path occurs twice.
 
     `others` are files that are not Markdown by their names; nothing else is known of them.
@@ -102,8 +104,8 @@ class Listing:
     others: tuple[str, ...] = ()
 
 
-@frozen
-class Chunk:
+@frozen(repr=False)
+class Chunk(Shown):
     """A passage: `text` is `source[start:end]` of the decoded file, on lines start_line to end_line (from 1).
 
     `crumb` stands in front of the text in what is embedded; `key` (32 hex digits) hashes exactly that;
@@ -123,8 +125,8 @@ class Chunk:
     tokens: int
 
 
-@frozen
-class Document:
+@frozen(repr=False)
+class Document(Shown):
     """A file, read and cut. Warnings are sentences."""
 
     path: str

@@ -2,9 +2,11 @@
 
 from attrs import frozen
 
+from rag_mcp.pure.shown import Shown
 
-@frozen
-class View:
+
+@frozen(repr=False)
+class View(Shown):
     """Those of a class (None: any) that repeat none, or those that were so on a date.
 
     `retired`: those of superseded documents, too.

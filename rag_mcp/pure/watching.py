@@ -17,13 +17,14 @@ from rag_mcp.pure.codec import converter
 from rag_mcp.pure.errors import CorpusMissing, Failure, PruneRefused, WriterBusy
 from rag_mcp.pure.ignore import IGNORE_FILE, Rules
 from rag_mcp.pure.paths import is_markdown, printable
+from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.summary import Held, Report
 
 Outcome = Report | Failure
 
 
-@frozen
-class Timing:
+@frozen(repr=False)
+class Timing(Shown):
     """Seconds. `longest` is as many times `debounce` as continuous edits may put a look off."""
 
     debounce: float = 1.0
@@ -36,8 +37,8 @@ class Timing:
         return 10 * self.debounce
 
 
-@frozen
-class Watching:
+@frozen(repr=False)
+class Watching(Shown):
     """What the watch knows; times in seconds of one clock.
 
     `first` and `last` are of the changes since the last look began, which was at `looked`; `again` is when a failed
@@ -53,20 +54,20 @@ class Watching:
     held: tuple[Held, ...] = ()
 
 
-@frozen
-class Look:
+@frozen(repr=False)
+class Look(Shown):
     """Look now."""
 
 
-@frozen
-class Wait:
+@frozen(repr=False)
+class Wait(Shown):
     """Wait for a change, for so many seconds at most."""
 
     seconds: float
 
 
-@frozen
-class Looked:
+@frozen(repr=False)
+class Looked(Shown):
     """A look that ended; `news`: it did something, or failed in a way that was not told yet."""
 
     outcome: Outcome

@@ -9,16 +9,17 @@ So a run that says nothing (a watcher, a timer, a second terminal) never undoes 
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
 
-from rag_mcp.pure.errors import ConfigError
+from rag_mcp.pure.config_error import ConfigError
 from rag_mcp.pure.identity import Choices, Chunking
 from rag_mcp.pure.paths import inside
+from rag_mcp.pure.shown import Shown
 
 CHARACTERS, TOKENS = 1000, 224
 """As many characters of English prose are taken for so many tokens."""
 
 
-@frozen
-class Wishes:
+@frozen(repr=False)
+class Wishes(Shown):
     """What is asked for now; None leaves it as the store has it."""
 
     chunking: Chunking | None = None

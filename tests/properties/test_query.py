@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from returns.result import Failure, Success
 
 from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
-from rag_mcp.pure.errors import MAX_QUERY, InvalidDocClass, InvalidQuery
-from rag_mcp.pure.query import DEFAULT_K, MAX_K, Query, clamp_k, parse_query
+from rag_mcp.pure.errors import InvalidDocClass, InvalidQuery
+from rag_mcp.pure.limits import DEFAULT_K, MAX_K, MAX_QUERY
+from rag_mcp.pure.query import Query, clamp_k, parse_query
 
 
 class Hostile:

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from rag_mcp.effects.ports import Embedder, EmbedderFault
 from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.shown import Shown
 
 
 def present_or_absent(embedder: Embedder, stored: EmbedderIdentity) -> Embedder:
@@ -21,8 +22,8 @@ def present_or_absent(embedder: Embedder, stored: EmbedderIdentity) -> Embedder:
     return embedder
 
 
-@frozen
-class AbsentEmbedder:
+@frozen(repr=False)
+class AbsentEmbedder(Shown):
     """`inner` under the identity that the store has of it; every call raises EmbedderFault while it is away."""
 
     inner: Embedder

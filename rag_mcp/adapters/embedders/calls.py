@@ -21,6 +21,7 @@ from attrs import field, frozen
 from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.pure.paths import printable
 from rag_mcp.pure.services import Service
+from rag_mcp.pure.shown import Shown
 
 if TYPE_CHECKING:
     import httpx
@@ -39,8 +40,8 @@ LENGTH = re.compile(
 )
 
 
-@frozen
-class Patience:
+@frozen(repr=False)
+class Patience(Shown):
     """Pauses between tries, the longest one that Retry-After may ask for, and what one try may take; in seconds."""
 
     pauses: tuple[float, ...]
@@ -81,8 +82,8 @@ class _Again(Exception):
         self.fault, self.after = fault, after
 
 
-@frozen
-class Pace:
+@frozen(repr=False)
+class Pace(Shown):
     """No more than so many requests a minute, evenly spread; None: as many as there are."""
 
     rate: float | None

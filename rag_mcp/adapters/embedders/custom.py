@@ -18,6 +18,7 @@ from attrs import frozen
 
 from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.shown import Shown
 
 MAX_TOKENS = 256
 CHARACTERS_A_TOKEN = 3
@@ -56,8 +57,8 @@ def adapt(fake: TextsToNumbers, name: str) -> "CustomEmbedder":
     return CustomEmbedder(fake, identity)
 
 
-@frozen
-class CustomEmbedder:
+@frozen(repr=False)
+class CustomEmbedder(Shown):
     """An embedder over a callable; `embed` and `embed_query` raise EmbedderFault where it raises."""
 
     ask: TextsToNumbers

@@ -18,13 +18,15 @@ from typing import Literal
 from attrs import frozen
 from returns.result import Failure, Result, Success
 
+from rag_mcp.pure.shown import Shown
+
 PIECE = 1 << 22
 """Bytes hashed at a time: a thread that hashes beside other work must ask for the interpreter after each."""
 Pooling = Literal["mean", "cls"]
 
 
-@frozen
-class Piece:
+@frozen(repr=False)
+class Piece(Shown):
     """One file of a model: its names in a folder, its place in a package or on the hub, its SHA-256."""
 
     names: tuple[str, ...]
@@ -34,8 +36,8 @@ class Piece:
     sha256: str = ""
 
 
-@frozen
-class ModelSpec:
+@frozen(repr=False)
+class ModelSpec(Shown):
     """A sentence encoder: last hidden states, pooled, of norm 1. `max_tokens` includes special tokens."""
 
     name: str
@@ -49,16 +51,16 @@ class ModelSpec:
     hub: str = ""
 
 
-@frozen
-class ModelFiles:
+@frozen(repr=False)
+class ModelFiles(Shown):
     """The files of a model, found and not yet verified."""
 
     weights: Path
     tokenizer: Path
 
 
-@frozen
-class ModelMissing:
+@frozen(repr=False)
+class ModelMissing(Shown):
     """A file of the model is in none of the places it could be in."""
 
     model: str
@@ -71,8 +73,8 @@ class ModelMissing:
         return f"model {self.model} is not here (looked in {', '.join(self.where)}): {self.why}"
 
 
-@frozen
-class ModelMismatch:
+@frozen(repr=False)
+class ModelMismatch(Shown):
     """A file of the model is not the one it should be; hashes are SHA-256 in hex."""
 
     path: Path

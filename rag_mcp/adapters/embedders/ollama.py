@@ -14,13 +14,14 @@ from attrs import frozen
 from rag_mcp.adapters.embedders.calls import Caller, Patience, Refusal, Unreachable
 from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.pure.services import Service
+from rag_mcp.pure.shown import Shown
 
 KEEP_ALIVE = "15m"
 """How long the model stays loaded: the next question should not wait for it."""
 
 
-@frozen
-class Ollama:
+@frozen(repr=False)
+class Ollama(Shown):
     """One model of one Ollama."""
 
     service: Service

@@ -8,10 +8,10 @@ are always set anew here.
 """
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event, RLock, Thread
+from threading import Event, RLock
 from typing import TYPE_CHECKING, Any
 
 from returns.result import Failure, Result, Success
@@ -27,6 +27,7 @@ from rag_mcp.adapters.embedders.engines import (
 )
 from rag_mcp.adapters.embedders.models import MINILM, ModelFiles, ModelMismatch, ModelSpec, locate, verify
 from rag_mcp.effects.ports import EmbedderFault
+from rag_mcp.effects.threads import begun
 from rag_mcp.pure.identity import EmbedderIdentity
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class OnnxEmbedder:
         self._identity: EmbedderIdentity | None = None
         self._counter: Any = None
         self._encoder: _Encoder | None = None
+        self._foreseen: tuple[str, Future[bytes]] | None = None
 
     @property
     def pinned(self) -> bool:
@@ -103,6 +105,11 @@ class OnnxEmbedder:
 
     def embed_query(self, text: str) -> bytes:
         """The vector of a question."""
+        if self._foreseen and self._foreseen[0] == text:
+            return self._foreseen[1].result()
+        return self._question(text)
+
+    def _question(self, text: str) -> bytes:
         return self._vectors([self._spec.query_prefix + text])[0]
 
     def _vectors(self, texts: list[str]) -> list[bytes]:
@@ -115,7 +122,7 @@ class OnnxEmbedder:
         """As many as the engine has streams."""
         return streams(self.engine, self._threads)
 
-    def warm(self) -> None:
+    def warm(self, question: str | None = None) -> None:
         """Load tokenizer and weights in a thread, while packages are imported here, where all else is imported.
 
         Whatever goes wrong, `embed` meets it again. An interpreter that ends waits for the thread: native code must not
@@ -123,13 +130,16 @@ class OnnxEmbedder:
         """
         imported = Event()
 
-        def load() -> None:
-            with suppress(Exception):
+        def load() -> bytes:
+            with suppress(EmbedderFault):
                 self._hash(self._found().weights)
-                imported.wait()
-                self._loaded()
+            imported.wait()
+            self._loaded()
+            return b"" if question is None else self._question(question)
 
-        Thread(target=load, name="model").start()
+        _, outcome = begun(load, "model", daemon=False)
+        if question is not None:
+            self._foreseen = question, outcome
         with suppress(Exception):
             import_engine(self.engine)
             import tokenizers  # noqa: F401

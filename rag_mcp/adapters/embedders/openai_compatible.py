@@ -14,10 +14,11 @@ from attrs import frozen
 from rag_mcp.adapters.embedders.calls import Caller, Patience, Refusal
 from rag_mcp.effects.ports import EmbedderFault
 from rag_mcp.pure.services import KEY, Service
+from rag_mcp.pure.shown import Shown
 
 
-@frozen
-class OpenAI:
+@frozen(repr=False)
+class OpenAI(Shown):
     """One model of one service."""
 
     service: Service

@@ -25,6 +25,7 @@ from rag_mcp.adapters.server.engine import Engine
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.profiles import DEFAULT
 from rag_mcp.pure.reply import Shape
+from rag_mcp.pure.shown import Shown
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SCOPE = "kb:read"
@@ -32,8 +33,8 @@ SECRET_BYTES = 32
 CALLS = 64
 
 
-@frozen
-class Place:
+@frozen(repr=False)
+class Place(Shown):
     """Where to listen, who may ask by which host name, and the token, if any."""
 
     host: str

@@ -6,8 +6,7 @@ Bounds of arguments are published here and refused, where they must be, by the c
 from typing import Any
 
 from rag_mcp.pure.classify import ALLOWED_DOC_CLASSES
-from rag_mcp.pure.errors import MAX_PATH, MAX_QUERY
-from rag_mcp.pure.query import DEFAULT_K, MAX_K
+from rag_mcp.pure.limits import DEFAULT_K, MAX_K, MAX_PATH, MAX_QUERY
 
 Schema = dict[str, Any]
 

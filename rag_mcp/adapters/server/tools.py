@@ -19,6 +19,7 @@ from rag_mcp.pure.errors import InvalidArgument
 from rag_mcp.pure.profiles import TOOLS
 from rag_mcp.pure.query import clamp_k
 from rag_mcp.pure.reply import Shape
+from rag_mcp.pure.shown import Shown
 
 Arguments = Mapping[str, Any]
 
@@ -58,8 +59,8 @@ class AsSent(FuncMetadata):
         return {"given": arguments_to_validate}
 
 
-@frozen
-class Offer:
+@frozen(repr=False)
+class Offer(Shown):
     """A tool as data: what it takes and gives, who answers, and what a refusal looks like."""
 
     name: str

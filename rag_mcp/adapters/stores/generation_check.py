@@ -31,6 +31,7 @@ from rag_mcp.adapters.stores.generation_files import (
     read_header,
 )
 from rag_mcp.adapters.stores.hnsw_graph import graph_faults, level_bytes, vector_faults
+from rag_mcp.pure.shown import Shown
 
 LAYOUT = 1  # the only version of the header that is known here
 LARGEST_HEADER = 4096
@@ -39,8 +40,8 @@ MOST_LEVELS = 16  # of one node; a sixteenth of the nodes of a level stand in th
 SPARE = 4096  # slots that may be reserved beyond four times those in use
 
 
-@frozen
-class IdMap:
+@frozen(repr=False)
+class IdMap(Shown):
     """Names of the graph's nodes. `added` counts those ever made."""
 
     added: int

@@ -18,6 +18,8 @@ from struct import error as StructError  # noqa: N812
 
 from attrs import frozen
 
+from rag_mcp.pure.shown import Shown
+
 COLLECTION = "chunks"
 SPACE = "cosine"
 HEADER, NODES, LENGTHS, LINKS, IDS = HNSW_FILES = (
@@ -43,8 +45,8 @@ _FACTS = """
     where c.name = ? group by c.id"""
 
 
-@frozen
-class Facts:
+@frozen(repr=False)
+class Facts(Shown):
     """The collection of a generation. A sequence number counts the writes that a segment has taken in."""
 
     collection: str
@@ -63,8 +65,8 @@ class Facts:
         return str(keys["#embedding"]["float_list"]["vector_index"]["config"]["space"])
 
 
-@frozen
-class Header:
+@frozen(repr=False)
+class Header(Shown):
     """The head of an HNSW graph: counts in nodes, offsets and `step` in bytes from the start of a node."""
 
     version: int

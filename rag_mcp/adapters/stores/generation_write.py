@@ -18,6 +18,7 @@ from rag_mcp.adapters.stores.generation_check import preflight
 from rag_mcp.adapters.stores.generation_files import Facts, read_facts
 from rag_mcp.adapters.stores.generations import bytes_of, clone, make_lease, sync, sync_tree
 from rag_mcp.effects.ports import Checkpoint
+from rag_mcp.pure.shown import Shown
 
 ROOM = 1.5  # times what the generation is expected to take: Chroma's journal of the writes comes on top
 RECORD_BYTES = 1000  # of a record, besides its vector
@@ -25,8 +26,8 @@ RECORD_BYTES = 1000  # of a record, besides its vector
 _MB = 1_000_000
 
 
-@frozen
-class Delta:
+@frozen(repr=False)
+class Delta(Shown):
     """What is to become of a base. `vectors` holds those of all of `want`, which is what there will be."""
 
     gone: Sequence[str]
