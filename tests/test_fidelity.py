@@ -126,7 +126,7 @@ def ingested(messy: Path) -> Any:
         covered: dict[str, list[str]] = {}
         for each in index.coverage():
             covered.setdefault(each.path, []).append(f"{each.lack.value}: {each.why}")
-        with index._reader.snapshot() as snapshot:
+        with index.reader.snapshot() as snapshot:
             rows = snapshot.rows(snapshot.passing_rids(EVERYTHING), EVERYTHING)
     by_path: dict[str, list[Any]] = {}
     for row in rows:

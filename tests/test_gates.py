@@ -42,6 +42,7 @@ for _name, _contract in CONTRACTS.items():
             PLANTS[_name] = [(source.partition(".")[2], tuple(_contract[_forbidden].split())) for source in where]
 
 ALLOWED_IN_PURE = {
+    "__future__",
     "attrs", "bisect", "cattrs", "collections", "contextlib", "datetime", "difflib", "enum", "functools", "hashlib",
     "heapq", "itertools", "json", "markdown_it", "math", "operator", "posixpath", "re", "returns", "shlex", "struct",
     "tomllib",

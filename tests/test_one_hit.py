@@ -41,7 +41,7 @@ def test_a_section_with_another_number_is_one_hit_and_another_value_is_not(corpu
 def test_overlapping_neighbours_are_one_hit_whose_lines_hold_it(corpus: Path, tmp_path: Path, mode: str) -> None:
     with Index(parts(corpus, tmp_path / "store", wishes=Wishes(Chunking(budget=64, overlap=16)))) as index:
         index.ingest()
-        with index._reader.snapshot() as snapshot:
+        with index.reader.snapshot() as snapshot:
             rows = [
                 row for row in snapshot.rows(snapshot.passing_rids(EVERYTHING), EVERYTHING) if row.source == "ketch.md"
             ]

@@ -33,7 +33,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_block_of_every_real_day_is_citable_on_that_day(real: Path) -> None:
     """Of each stored passage of a series, the row that stands for it names its day; the lines there hold its text."""
-    with opened(real) as index, index._reader.snapshot() as snapshot:
+    with opened(real) as index, index.reader.snapshot() as snapshot:
         shown = snapshot.rows(snapshot.passing_rids(EVERYTHING), EVERYTHING)
         series = [path for some in series_of(index.documents()).values() for path in some]
         said = {path: Counter(snapshot.keys_of([path])[path]) for path in series}
@@ -53,7 +53,7 @@ def test_what_real_days_said_is_found_again_as_of_each_of_them(real: Path) -> No
     with opened(real) as index:
         for day in ("2025-12-24", "2026-01-01", "2026-02-16"):
             source = f"eng-digest/digests/digest-{day}.md"
-            with index._reader.snapshot() as snapshot:
+            with index.reader.snapshot() as snapshot:
                 view = View(as_of=day)
                 rows = [row for row in snapshot.rows(snapshot.passing_rids(view), view) if own_date(row.source)]
             assert {row.source for row in rows if "digest" in row.source} == {source}

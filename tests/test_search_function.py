@@ -73,7 +73,9 @@ def test_any_store_and_corpus_give_an_answer_or_a_reason(store: Any, corpus: Any
 
 
 @pytest.mark.parametrize("error", [*WHAT_BREAKS, Unspeakable()], ids=lambda error: type(error).__name__)
-def test_a_store_whose_every_method_fails_is_unreachable(world: tuple[Path, Path], error: Exception) -> None:
+def test_a_store_whose_every_method_fails_is_unreachable(
+    world: tuple[Path, Path], error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
     corpus, store = world
     reply = search_knowledge("valve", store=Broken(error), corpus_root=corpus)  # type: ignore[arg-type]
     assert not sound(reply) and reply["error"]["type"] == "store_unreachable" and reply["k"] == 5
@@ -84,7 +86,7 @@ def test_a_store_whose_every_method_fails_is_unreachable(world: tuple[Path, Path
         reply = search_knowledge("valve", store=index, corpus_root=corpus)
         assert not sound(reply) and reply["error"]["type"] == "store_unreachable"
     index = Index(parts(corpus, store), BY_INDEX)
-    index._reader = Broken(error)  # type: ignore[assignment]
+    monkeypatch.setattr(Index, "reader", Broken(error))
     assert search_knowledge("valve", store=index, corpus_root=corpus)["error"]["type"] == "store_unreachable"
 
 
