@@ -253,7 +253,7 @@ def test_one_question_is_answered_without_chroma(tmp_path: Path, corpus: Path) -
     script = (
         "import sys, rag_mcp.adapters.cli as cli, rag_mcp.pure.stages as stages\n"
         "assert stages.SearchPolicy().exact_up_to < 100_000 < stages.ONE_QUESTION.exact_up_to\n"
-        "cli._leave = lambda code: print('chromadb' in sys.modules, code)\n"
+        "cli._leave = lambda code: print('chromadb_rust_bindings' in sys.modules, code)\n"
         "sys.argv = ['rag-mcp', 'query', 'valve', '--db', 'store', '--quiet']\n"
         "cli.main()"
     )

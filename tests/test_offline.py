@@ -30,7 +30,7 @@ def refuse(event, arguments):
 
 sys.addaudithook(refuse)
 """
-HEAVY = {"chromadb", "onnxruntime", "numpy", "tokenizers", "cattrs", "rich"}
+HEAVY = {"chromadb", "chromadb_rust_bindings", "onnxruntime", "numpy", "tokenizers", "cattrs", "rich"}
 VERBS = ("ingest", "apply", "query", "verify", "stats", "serve", "install", "demo", "doctor", "cite", "manifest")
 NO_INTERFACE = ("unshare", "--map-root-user", "--net")
 
@@ -156,5 +156,5 @@ def test_help_imports_nothing_heavy(home: Path, arguments: tuple[str, ...]) -> N
 @pytest.mark.model
 def test_only_a_run_with_work_imports_what_the_work_needs(home: Path) -> None:
     worked = imported(home, "ingest", "notes")
-    assert {"chromadb", "onnxruntime", "tokenizers", "numpy"} <= worked
+    assert {"chromadb_rust_bindings", "onnxruntime", "tokenizers", "numpy"} <= worked
     assert imported(home, "ingest", "notes") & HEAVY == set()

@@ -54,7 +54,7 @@ def test_a_quiet_run_writes_no_byte_and_loads_nothing_heavy(home: Path) -> None:
 
     before = hashes()
     code = "import sys; from rag_mcp.adapters.cli import cli; cli(sys.argv[1:], standalone_mode=False)\n"
-    code += "print([n for n in ('chromadb', 'onnxruntime', 'numpy', 'tokenizers') if n in sys.modules])"
+    code += "print([n for n in ('chromadb_rust_bindings', 'onnxruntime', 'numpy', 'tokenizers') if n in sys.modules])"
     command = [sys.executable, "-c", code, "ingest", str(home / "notes"), "--db", str(home / "store"), "--quiet"]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}

@@ -23,11 +23,14 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from importlib.metadata import version
 from math import hypot
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import chromadb_rust_bindings
 import pytest
 from properties.fakes import FolderIndex
 from returns.result import Failure, Success
@@ -265,14 +268,49 @@ def spied(calls: list[str], name: str, real: Callable[..., Any]) -> Callable[...
     return call
 
 
-def test_records_are_counted_before_the_first_write(index: ChromaIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    from chromadb.api.models.Collection import Collection
+class Engine:
+    """Chroma's, with some of its methods replaced."""
 
+    def __init__(self, replace: Callable[[str, Callable[..., Any]], Callable[..., Any]], **named: Any) -> None:
+        self._real, self._replace = chromadb_rust_bindings.Bindings(**named), replace
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return self._replace(name, getattr(self._real, name))
+
+
+def replaced(monkeypatch: pytest.MonkeyPatch, replace: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
+    monkeypatch.setitem(
+        sys.modules,
+        "chromadb_rust_bindings",
+        SimpleNamespace(
+            SqliteDBConfig=chromadb_rust_bindings.SqliteDBConfig,
+            MigrationHash=chromadb_rust_bindings.MigrationHash,
+            MigrationMode=chromadb_rust_bindings.MigrationMode,
+            Bindings=partial(Engine, replace),
+        ),
+    )
+
+
+def test_records_are_counted_before_the_first_write(index: ChromaIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    for name in ("add", "delete", "count", "modify"):
-        monkeypatch.setattr(Collection, name, spied(calls, name, getattr(Collection, name)))
+    replaced(monkeypatch, partial(spied, calls))
     made(index, G1, 2, some(0, RECORDS), some(1, RECORDS + 1))
-    assert calls == ["count", "delete", "add", "modify", "delete"]
+    assert calls == ["get_collection", "count", "delete", "add", "update_collection", "delete"]
+
+
+def test_what_is_written_is_any_chroma_client_s_to_read(index: ChromaIndex, tree: Path) -> None:
+    import chromadb
+
+    client = chromadb.PersistentClient(str(tree / G1))
+    records = client.get_collection("chunks", embedding_function=None)
+    assert records.count() == RECORDS
+    found = records.query(query_embeddings=[list(struct.unpack(f"<{DIM}f", unit(7)))], n_results=5)
+    client.close()
+    reader = opened(index, G1)
+    mine = reader.query(unit(7), 5)
+    reader.close()
+    assert [rid for rid, _ in mine] == found["ids"][0]
+    assert [1 - near for _, near in mine] == pytest.approx((found["distances"] or [[]])[0], abs=1e-6)
 
 
 def test_recall_at_ten_is_that_of_the_exact_scan_within_two_percent(index: ChromaIndex) -> None:
@@ -547,7 +585,7 @@ def test_the_evidence_leaves_no_journal_and_needs_no_vendor(index: ChromaIndex, 
     code = (
         "import sys; from rag_mcp.adapters.stores.chroma import ChromaIndex;"
         f"print(ChromaIndex({str(tree)!r}, {DIM}).evidence({G1!r}));"
-        "assert not {'numpy', 'chromadb'} & sys.modules.keys()"
+        "assert not {'numpy', 'chromadb_rust_bindings'} & sys.modules.keys()"
     )
     seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert seen.stdout.strip() == index.evidence(G1)
@@ -910,17 +948,20 @@ def test_two_readers_of_one_generation_do_not_close_each_other(index: ChromaInde
     two.close()
 
 
-GARBAGE: Sequence[Any] = (None, {}, {"ids": [["a"]], "distances": [[]]}, {"ids": [["a"]], "distances": None})
+GARBAGE: Sequence[Any] = (
+    None,
+    {},
+    SimpleNamespace(ids=[["a"]], distances=[[]]),
+    SimpleNamespace(ids=[["a"]], distances=None),
+)
 
 
 @pytest.mark.parametrize("answer", GARBAGE, ids=repr)
 def test_garbage_from_chroma_is_a_defined_fault(
     index: ChromaIndex, answer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chromadb.api.models.Collection import Collection
-
+    replaced(monkeypatch, lambda name, real: (lambda *_: answer) if name == "query" else real)
     reader = opened(index, G1)
-    monkeypatch.setattr(Collection, "query", lambda *_, **__: answer)
     with pytest.raises(IndexBroken):
         reader.query(unit(1), 5)
     reader.close()
@@ -930,17 +971,16 @@ def test_garbage_from_chroma_is_a_defined_fault(
 def test_whatever_chroma_raises_while_it_is_asked_or_opened_is_defined(
     index: ChromaIndex, raised: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chromadb.api.models.Collection import Collection
-
     def fail(*_: object, **__: object) -> Any:
         raise raised
 
-    reader = opened(index, G1)
-    monkeypatch.setattr(Collection, "query", fail)
-    with pytest.raises(IndexBroken, match=str(raised)):
-        reader.query(unit(1), 5)
-    reader.close()
-    monkeypatch.setattr(Collection, "count", fail)
+    with monkeypatch.context() as asked:
+        replaced(asked, lambda name, real: fail if name == "query" else real)
+        reader = opened(index, G1)
+        with pytest.raises(IndexBroken, match=str(raised)):
+            reader.query(unit(1), 5)
+        reader.close()
+    replaced(monkeypatch, lambda name, real: fail if name == "count" else real)
     assert str(raised) in index.open(G1, index.evidence(G1) or "").failure()
     lease = generations.hold(Path(index._tree) / G1, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(lease)

@@ -1,11 +1,13 @@
-"""Chroma, as far as it is used here: one collection of ids and vectors in one folder, and nothing of its settings.
+"""Chroma's engine, as far as it is used here: one collection of ids and vectors in one folder.
 
-Chroma reads its settings from the environment and from `.env` in the current folder, a server's address, a
-telemetry endpoint and names of classes to load among them. Here it gets constants. No call hands it text, names an
-embedding function, or filters by metadata: the first two would run what a foreign folder names, the last is slow.
+The distribution `chromadb` is a native engine, `chromadb_rust_bindings`, and a client in Python, whose import takes
+three quarters of a second and which reads its settings from the environment and from `.env` in the current folder: a
+server's address, a telemetry endpoint and names of classes to load among them. So the engine itself is asked, as the
+client of the pinned version does it; what it writes is any client's to open. No call hands it text, names an embedding
+function, or filters by metadata: the first two would run what a foreign folder names, the last is slow.
 """
 
-import threading
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 SYNC = 1000  # writes after which Chroma brings its graph to the disk
 BATCH = 1000  # records a call: more makes the database grow for good, and a stop signal wait
 
-_gate = threading.Lock()  # Chroma keeps a table of open folders that it does not lock
+_PLACE = ("default_tenant", "default_database")
+_CONFIGURATION = json.dumps(
+    {"hnsw": {"space": SPACE, "sync_threshold": SYNC}, "spann": None, "embedding_function": {"type": "legacy"}}
+)
 
 
 class ChromaFault(Exception):
@@ -42,56 +47,49 @@ class Collection:
     """The collection of one folder, open. Several threads may ask it; close it once, when nobody asks any more."""
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
-        import chromadb
-        from chromadb.config import Settings
+        import chromadb_rust_bindings as chroma
 
-        with _gate:
-            fixed = Settings.model_construct(anonymized_telemetry=False)  # type: ignore[no-untyped-call,unused-ignore]
-            self._client: Any = chromadb.PersistentClient(str(folder), settings=fixed)
-            try:
-                self._records: Any = self._create() if create else self._get()
-                self.count = int(self._records.count())
-            except BaseException:
-                self._client.close()
-                raise
-
-    def _create(self) -> Any:
-        return self._client.create_collection(
-            COLLECTION,
-            embedding_function=None,
-            configuration={"hnsw": {"space": SPACE, "sync_threshold": SYNC}},
+        folder.mkdir(exist_ok=True)
+        database = chroma.SqliteDBConfig(
+            url=str(folder / "chroma.sqlite3"),
+            hash_type=chroma.MigrationHash.MD5,
+            migration_mode=chroma.MigrationMode.Apply,
         )
-
-    def _get(self) -> Any:
-        return self._client.get_collection(COLLECTION, embedding_function=None)
+        self._engine: Any = chroma.Bindings(
+            allow_reset=False, sqlite_db_config=database, persist_path=str(folder), hnsw_cache_size=1
+        )
+        if create:
+            made = self._engine.create_collection(COLLECTION, _CONFIGURATION, None, None, False, *_PLACE)
+        else:
+            made = self._engine.get_collection(COLLECTION, *_PLACE)
+        self._id = str(made.id)
+        self.count = int(self._engine.count(self._id, *_PLACE))
 
     def add(self, ids: Sequence[str], vectors: "np.ndarray[Any, Any]") -> None:
         """Add at most BATCH records, one row of numbers for each id; ids that are there stay as they are."""
-        self._records.add(ids=list(ids), embeddings=vectors)
+        self._engine.add(list(ids), self._id, vectors, None, None, None, *_PLACE)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete at most BATCH records; unknown ids are passed over."""
-        self._records.delete(ids=list(ids))
+        self._engine.delete(self._id, list(ids), None, None, None, *_PLACE)
 
     def number(self, generation: int) -> None:
         """Write the generation's number into the metadata of the collection, which it replaces."""
-        self._records.modify(metadata={"generation": generation})
+        self._engine.update_collection(self._id, None, {"generation": generation}, None)
 
     def flush(self) -> None:
         """Bring the graph to the disk: as many deletions of nothing as make Chroma do it; no call does it."""
-        self._records.delete(ids=[f"_flush_{n}" for n in range(SYNC)])
+        self.delete([f"_flush_{n}" for n in range(SYNC)])
 
     def nearest(self, vector: bytes, n: int) -> list[tuple[str, float]]:
         """The n nearest (rid, similarity), best first; n is from 1 to the number of records."""
         import numpy as np
 
-        found = self._records.query(
-            query_embeddings=np.frombuffer(vector, "<f4").reshape(1, -1), n_results=n, include=["distances"]
-        )
-        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
+        question = np.frombuffer(vector, "<f4").reshape(1, -1)
+        found = self._engine.query(self._id, None, question, n, None, None, ["distances"], *_PLACE)
+        pairs = zip(found.ids[0], found.distances[0], strict=True)
         return [(str(rid), max(0.0, 1.0 - float(distance))) for rid, distance in pairs]
 
     def close(self) -> None:
         """Release files and memory."""
-        with _gate:
-            self._client.close()
+        self._engine = None
