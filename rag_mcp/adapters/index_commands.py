@@ -1,6 +1,5 @@
 """The verbs over an index: settings, one call of the library, and what the user sees of it."""
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from rag_mcp.adapters.cli_options import Options, corpus_of
-from rag_mcp.adapters.settings import for_asking
 from rag_mcp.adapters.verbs import (
     allowance,
     echo,
@@ -92,9 +90,8 @@ def query(options: Options) -> int:
     """Ask."""
     from rag_mcp.pure.stages import ONE_QUESTION
 
-    engine = for_asking(options.get("engine"), os.environ, once=True)
-    named, ahead = {**options, "engine": engine}, None if options["mode"] == "keyword" else options["text"]
-    with opened(named, corpus=options["corpus"], policy=ONE_QUESTION, ahead=ahead) as index:
+    ahead = None if options["mode"] == "keyword" else options["text"]
+    with opened(options, corpus=options["corpus"], policy=ONE_QUESTION, ahead=ahead) as index:
         as_of = options["as_of"]
         asked = {name: options[name] for name in ("k", "doc_class", "mode", "as_of", "retired")}
         answer = index.search(options["text"], **asked)

@@ -32,7 +32,9 @@ from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.summary import Report
 
 Announce = Callable[[], None]
-Busy = Callable[[bool], None]
+Busy = Callable[[int], None]
+FEW_FILES = 3
+"""An edit of some notes brings a handful of texts; more files than these are taken to bring many."""
 
 
 def ordered(*, full: bool, allow_prune: int | None) -> Order:
@@ -40,7 +42,7 @@ def ordered(*, full: bool, allow_prune: int | None) -> Order:
     return Order(full, Limits(allow=allow_prune))
 
 
-def nobody(_: bool) -> None:
+def nobody(_: int) -> None:
     """Tells nobody that there is work."""
 
 
@@ -129,16 +131,12 @@ def _write(
 
 
 def _getting_ready(parts: wiring.Parts, announce: Announce) -> Busy:
-    """Announce that there is work, and load the model while files are read.
+    """Announce that there is work, and load the model while files are read."""
 
-    Not Chroma: it imports what reading and showing progress import as well, and two threads that come to a package from
-    its two ends may get half of it.
-    """
-
-    def busy(reading: bool) -> None:
+    def busy(reading: int) -> None:
         announce()
         if reading and isinstance(parts.embedder, Parallel):
-            parts.embedder.warm()
+            parts.embedder.warm(few=reading <= FEW_FILES)
 
     return busy
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 from returns.result import Failure, Result
 
-from rag_mcp.adapters.settings import Settings, for_asking, is_folder, named, resolve
+from rag_mcp.adapters.settings import SERVING, Settings, is_folder, named, resolve
 from rag_mcp.pure.errors import ConfigError
 from rag_mcp.pure.profiles import DEFAULT, parse_profiles
 
@@ -36,7 +36,7 @@ def server_settings(environ: Mapping[str, str], options: Mapping[str, Any]) -> R
         store=options.get("db"),
         collection=options.get("collection"),
         embedder=options.get("embedder"),
-        engine=for_asking(options.get("engine"), environ),
+        engine=options.get("engine") or environ.get("RAG_MCP_ENGINE") or SERVING,
     )
 
 

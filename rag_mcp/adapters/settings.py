@@ -40,9 +40,8 @@ ALIASES = {"RAG_MCP_CORPUS_ROOT": "RAG_CORPUS_DIR", "RAG_MCP_DB_PATH": "RAG_STOR
 PROGRAM = Path(__file__).resolve().parents[2]
 """The folder that the package lies in."""
 ENGINES = ("onnxruntime", "openvino")
-PLAIN = "onnxruntime-plain"
-ASKING = "onnxruntime"
-"""The engine where only questions are embedded and none was named: it is ready in a third of the time."""
+SERVING = "onnxruntime"
+"""The engine of a server that was told none: it is ready in a third of the time."""
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -111,11 +110,6 @@ def named(environ: Mapping[str, str], variable: str) -> str | None:
     return str(PROGRAM / Path(other).expanduser()) if other else None
 
 
-def for_asking(engine: str | None, environ: Mapping[str, str], *, once: bool = False) -> str:
-    """The engine of what only asks questions, or a single one: what was named, else what has answered soonest."""
-    return engine or environ.get("RAG_MCP_ENGINE") or (PLAIN if once else ASKING)
-
-
 def origins(environ: Mapping[str, str], settings: Settings, given: Collection[str]) -> "tuple[Setting, ...]":
     """Each setting that is in force and where it came from; `given` names those that were given as options."""
     from rag_mcp.pure.health import Setting
@@ -159,7 +153,7 @@ def _no_place(root: str | Path | None, folder: str | Path | None) -> ConfigError
 
 def _no_engine(name: str | None) -> ConfigError | None:
     """Why no model can be run by it; None where one can, or none was named."""
-    if name is None or name == PLAIN:
+    if name is None:
         return None
     if name not in ENGINES:
         return ConfigError(f"engine {name!r} is not one of {', '.join(ENGINES)} (RAG_MCP_ENGINE)")

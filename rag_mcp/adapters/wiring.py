@@ -245,14 +245,14 @@ def make_embedder(settings: Settings, pointer: Pointer | None) -> Embedder:
         return connected_service(name, settings, pointer)
     from rag_mcp.adapters.embedders.absent import present_or_absent
     from rag_mcp.adapters.embedders.models import by_name
-    from rag_mcp.adapters.embedders.onnx import OnnxEmbedder
+    from rag_mcp.adapters.embedders.onnx import FEW, OnnxEmbedder
 
     spec = by_name(name)
     if spec is None:
         raise Refused(
             ConfigError(f"the store was made by embedder {name!r}, which is not known here; name one with --embedder")
         )
-    made = OnnxEmbedder(spec, model_dir=settings.model_dir, engine=settings.engine)
+    made = OnnxEmbedder(spec, model_dir=settings.model_dir, engine=settings.engine, few=0 if settings.engine else FEW)
     if pointer is None or pointer.embedder.name != spec.name:
         return made
     return present_or_absent(made, pointer.embedder)

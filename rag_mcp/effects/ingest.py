@@ -67,11 +67,11 @@ class Order(Shown):
 
 
 def draft(
-    eyes: Eyes, look: Listing, run: RunIdentity, order: Order, busy: Callable[[bool], None] = lambda _: None
+    eyes: Eyes, look: Listing, run: RunIdentity, order: Order, busy: Callable[[int], None] = lambda _: None
 ) -> Result[Draft, CorpusMissing | EmbedderFailed]:
     """Plan for a corpus as a look found it; nothing is written. `busy` is called when that shows that there is work.
 
-    It is told whether that is a file to be read: then there will nearly always be a text to embed.
+    It is told how many files are to be read: if any, there will nearly always be a text to embed.
     """
     if gap := next((gap for gap in look.gaps if gap.path == ""), None):
         return Failure(CorpusMissing(look.root, gap.why))
@@ -94,10 +94,10 @@ def draft(
     return Success(Draft(plan, run, documents, unseen(look, prepared)))
 
 
-def _waiting(eyes: Eyes, reads: Sequence[str]) -> bool:
-    """Whether a file must be read that was not read in vain, or left out once read, the last time."""
+def _waiting(eyes: Eyes, reads: Sequence[str]) -> int:
+    """How many files must be read that were not read in vain, or left out once read, the last time."""
     vain = {each.path for each in eyes.known.unseen()} if eyes.known else set()
-    return not vain.issuperset(reads)
+    return len(set(reads) - vain)
 
 
 def believe(eyes: Eyes) -> Belief:

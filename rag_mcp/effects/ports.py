@@ -106,10 +106,10 @@ class Parallel(Protocol):
     def at_once(self) -> int:
         """Batches that it embeds side by side."""
 
-    def warm(self, question: str | None = None) -> None:
+    def warm(self, question: str | None = None, *, few: bool = True) -> None:
         """Load, in the background, what embedding needs, and embed the question that will be asked.
 
-        What goes wrong is for `embed` and `embed_query` to say.
+        `few`: no more than a handful of texts may be coming. What goes wrong is for `embed` and `embed_query` to say.
         """
 
 

@@ -390,7 +390,7 @@ def test_a_short_text_is_not_padded_and_a_batch_only_to_its_longest(which, reque
     embedder = request.getfixturevalue(which)
     embedder.embed(["w1"])
     seen: list[tuple[int, ...]] = []
-    encoder = embedder._encoder
+    (encoder,) = embedder._encoders.values()
     hidden = encoder._engine.hidden
 
     class Spy:
@@ -543,3 +543,28 @@ def test_the_graph_as_it_stands_gives_the_same_vectors() -> None:
     plain = OnnxEmbedder(engine="onnxruntime-plain")
     cosines = [dot(plain.embed_query(text), vector) for text, vector in zip(asked, optimised, strict=True)]
     assert cosines == pytest.approx([1.0] * 3, abs=1e-6)
+
+
+def test_a_few_texts_are_embedded_by_what_is_ready_soonest_and_more_by_what_is_quickest() -> None:
+    few = OnnxEmbedder(engine="onnxruntime", few=4)
+    few.embed(["a pump", "a valve"])
+    few.embed_query("a gasket")
+    assert list(few._encoders) == ["onnxruntime-plain"]
+    few.embed(["a flange", "a bolt"])
+    assert list(few._encoders) == ["onnxruntime-plain", "onnxruntime"]
+    few.embed_query("a nut")
+    assert few._engine_for(1) == "onnxruntime"
+    many = OnnxEmbedder(engine="onnxruntime", few=4)
+    many.embed(["a pump"] * 5)
+    many.embed_query("a gasket")
+    assert list(many._encoders) == ["onnxruntime"]
+
+
+def test_a_question_that_was_told_ahead_is_embedded_once() -> None:
+    plain = OnnxEmbedder(few=2)
+    plain.warm("which pump feeds valve 3?")
+    ahead = plain.embed_query("which pump feeds valve 3?")
+    assert plain._few == 1
+    assert dot(plain.embed_query("which pump feeds valve 4?"), ahead) < 0.999
+    assert plain._few == 0
+    assert dot(OnnxEmbedder(engine="onnxruntime").embed_query("which pump feeds valve 3?"), ahead) > 0.999999

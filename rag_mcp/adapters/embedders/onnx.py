@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.embedders.engines import (
+    PLAIN,
     Engine,
     best_engine,
     import_engine,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 WHOLE = 32
 """As many texts as are run as one batch, as they come; more are sorted by length and cut into batches."""
 BATCH = 16
+FEW = 10
+"""Texts that the plain graph has embedded before another engine would be ready."""
 MEASURED = 256
 """Texts counted at a time; an encoding takes some hundred times the memory of its text."""
 
@@ -48,7 +51,8 @@ class OnnxEmbedder:
 
     `model_dir` is looked into first; `threads` defaults to the processors this process may use; `download`
     gives leave to fetch a model that no package carries; `engine` is a name of `engines`, None the best that is
-    installed. Every method raises EmbedderFault.
+    installed. The first `few` texts are embedded by the plain graph, as long as no more are asked for: making another
+    engine ready takes as long as ten of them. Every method raises EmbedderFault.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class OnnxEmbedder:
         threads: int | None = None,
         download: bool = False,
         engine: str | None = None,
+        few: int = 0,
     ) -> None:
         self._spec = spec
         self._model_dir = model_dir
@@ -70,7 +75,8 @@ class OnnxEmbedder:
         self._hashes: dict[Path, str] = {}
         self._identity: EmbedderIdentity | None = None
         self._counter: Any = None
-        self._encoder: _Encoder | None = None
+        self._few = few
+        self._encoders: dict[str, _Encoder] = {}
         self._foreseen: tuple[str, Future[bytes]] | None = None
 
     @property
@@ -113,41 +119,50 @@ class OnnxEmbedder:
         return self._vectors([self._spec.query_prefix + text])[0]
 
     def _vectors(self, texts: list[str]) -> list[bytes]:
-        encoder = self._loaded()
+        encoder = self._loaded(self._engine_for(len(texts)))
         with _faults(f"model {self._spec.name} failed"):
             return encoder.vectors(texts)
+
+    def _engine_for(self, texts: int) -> str:
+        with self._lock:
+            plain = 0 < self._few >= texts
+            self._few = self._few - texts if plain else 0
+            return PLAIN if plain else self.engine
 
     @property
     def at_once(self) -> int:
         """As many as the engine has streams."""
         return streams(self.engine, self._threads)
 
-    def warm(self, question: str | None = None) -> None:
+    def warm(self, question: str | None = None, *, few: bool = True) -> None:
         """Load tokenizer and weights in a thread, while packages are imported here, where all else is imported.
 
         Whatever goes wrong, `embed` meets it again. An interpreter that ends waits for the thread: native code must not
         be at work when it is gone.
         """
         imported = Event()
+        if not few:
+            self._few = 0
+        engine = PLAIN if self._few else self.engine
 
         def load() -> bytes:
             with suppress(EmbedderFault):
                 self._hash(self._found().weights)
             imported.wait()
-            self._loaded()
+            self._loaded(engine)
             return b"" if question is None else self._question(question)
 
         _, outcome = begun(load, "model", daemon=False)
         if question is not None:
             self._foreseen = question, outcome
         with suppress(Exception):
-            import_engine(self.engine)
+            import_engine(engine)
             import tokenizers  # noqa: F401
         imported.set()
 
-    def _loaded(self) -> "_Encoder":
+    def _loaded(self, name: str) -> "_Encoder":
         with self._loading:
-            if self._encoder is None:
+            if name not in self._encoders:
                 path = self._found().weights
                 with ThreadPoolExecutor(1) as beside:
                     with _faults("NumPy could not be loaded"):
@@ -155,9 +170,9 @@ class OnnxEmbedder:
                     tokenizer = beside.submit(self._tokenizer)
                     self._hash(path)  # nothing opens a file that is not the one it should be
                     with _faults(f"{path}: the model could not be loaded"):
-                        engine = open_engine(self.engine, path, self._threads)
-                    self._encoder = _Encoder(engine, tokenizer.result(), self._spec)
-            return self._encoder
+                        engine = open_engine(name, path, self._threads)
+                    self._encoders[name] = _Encoder(engine, tokenizer.result(), self._spec)
+            return self._encoders[name]
 
     def _tokenizer(self) -> Any:
         path = self._found().tokenizer

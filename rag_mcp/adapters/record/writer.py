@@ -119,7 +119,9 @@ class SqliteCommit:
         """Vectors from the cache; KeyError when one is missing."""
         wanted = list(rids)
         found = dict(lay.read_vectors(self._db, wanted))
-        return {rid: found[rid] for rid in wanted}
+        if len(found) < len(wanted):
+            raise KeyError(next(rid for rid in wanted if rid not in found))
+        return found
 
     def refill_keywords(self) -> None:
         """Build the keyword index anew from the rows."""
