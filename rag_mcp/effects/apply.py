@@ -16,6 +16,7 @@ from rag_mcp.effects.embed import Text, agreed, embed_texts, nearness
 from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
 from rag_mcp.effects.record import Changed, Commit, Pointer, Record
 from rag_mcp.effects.snapshots import regroup
+from rag_mcp.effects.threads import beside
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.errors import EmbedderFailed, IndexFailed
@@ -231,14 +232,14 @@ def _next_index(
     """(folder, evidence) of a generation that holds just `after`; (None, None) where that is nothing."""
     if not after:
         return None, None
-    vectors, want = tx.vectors(after), sorted(after)
-    number = hands.index.next_number()
+    want, number = sorted(after), hands.index.next_number()
     built: Result[str, str] = Failure("")
-    if base:
-        gone, new = sorted(before - after), sorted(after - before)
-        built = hands.index.write(base, number, gone, new, vectors, want, hands.checkpoint)
-    if not isinstance(built, Success):  # no base, or one that is not what it should be: from the cache
-        built = hands.index.write(None, number, [], want, vectors, want, hands.checkpoint)
+    with beside(lambda: tx.vectors(after)) as vectors:
+        if base:
+            gone, new = sorted(before - after), sorted(after - before)
+            built = hands.index.write(base, number, gone, new, vectors, want, hands.checkpoint)
+        if not isinstance(built, Success):  # no base, or one that is not what it should be: from the cache
+            built = hands.index.write(None, number, [], want, vectors, want, hands.checkpoint)
     match built:
         case Success(folder):
             return folder, hands.index.evidence(folder)

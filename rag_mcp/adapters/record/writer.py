@@ -74,11 +74,30 @@ class SqliteCommit:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._words_unknown = False
+        self._named: frozenset[bytes] | None = None
+        self._touched: set[bytes] = set()
 
     def rids(self) -> frozenset[str]:
         """The distinct vectors that the rows name and the cache holds."""
-        used = "select rid from vectors v where exists (select 1 from rows r where r.rid = v.rid)"
-        return frozenset(rid.hex() for (rid,) in self._db.execute(used))
+        return frozenset(map(bytes.hex, self._rids()))
+
+    def _rids(self) -> frozenset[bytes]:
+        """Counted once; after that only those that rows named, or name, which were touched since."""
+        named = "exists (select 1 from rows r where r.rid = v.rid)"
+        if self._named is None:
+            found = self._db.execute(f"select rid from vectors v where {named}")
+            self._named = frozenset(rid for (rid,) in found)
+        elif self._touched:
+            still = {
+                rid
+                for page in lay.pages(self._touched)
+                for (rid,) in self._db.execute(
+                    f"select rid from vectors v where rid in ({lay.marks(len(page))}) and {named}", page
+                )
+            }
+            self._named = (self._named - self._touched) | still
+        self._touched.clear()
+        return self._named
 
     def replace(self, document: Document, entry: Entry) -> Changed:
         """Put the document's rows, keywords and entry in place of what is stored under its path."""
@@ -105,11 +124,14 @@ class SqliteCommit:
         number = embedder_number(self._db, embedder)
         sql = "update rows set rid = (select rid from contents c where c.embedder = ? and c.key = rows.key)"
         if paths is None:
+            self._named = None
             self._db.execute(sql, [number])
             orphans = self._db.execute("select distinct path from rows where rid is null").fetchall()
         else:
             named = [(path,) for path in paths]
             self._db.executemany(f"{sql} where path = ?", [(number, *path) for path in named])
+            for path in named:
+                self._touch(path)
             orphan = "select path from rows where path = ? and rid is null limit 1"
             orphans = [path for path in named if self._db.execute(orphan, path).fetchone()]
         if orphans:
@@ -175,11 +197,15 @@ class SqliteCommit:
 
     def distrust(self, paths: Iterable[str], rids: Iterable[str]) -> None:
         """Let the next ingest do these files, and these vectors, again."""
+        self._named = None
         self._db.executemany("update files set recipe = '' where path = ?", [(path,) for path in paths])
         self._db.executemany("delete from vectors where rid = ?", [(bytes.fromhex(rid),) for rid in rids])
 
     def trim(self, keep: int) -> None:
         """Drop cached contents that no row needs, beyond `keep` of them, oldest first; then unused vectors."""
+        (cached,) = self._db.execute("select count(*) from contents").fetchone()
+        if cached - len(self._rids()) <= keep:  # as many are in use at least
+            return
         idle = self._db.execute(
             "select embedder, key from contents c where not exists (select 1 from rows r where r.rid = c.rid)"
             " order by serial desc limit -1 offset ?",
@@ -192,7 +218,13 @@ class SqliteCommit:
                 " and not exists (select 1 from rows r where r.rid = vectors.rid)"
             )
 
+    def _touch(self, path: tuple[str]) -> None:
+        if self._named is not None:
+            named = self._db.execute("select rid from rows where path = ? and rid is not null", path)
+            self._touched.update(rid for (rid,) in named)
+
     def _take_out(self, path: str) -> Counter[str]:
+        self._touch((path,))
         entry = self._db.execute("select title from files where path = ?", [path]).fetchone()
         gone = lay.stored_chunks(self._db, path)
         if entry:

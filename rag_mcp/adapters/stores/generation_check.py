@@ -11,7 +11,8 @@ Chroma rewrites HNSW files in place, without checksum, and does not check them w
 
 import io
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from attrs import frozen
@@ -49,28 +50,76 @@ class IdMap(Shown):
     id_of: dict[int, str]
 
 
-def preflight(folder: Path, dim: int, want: Iterable[str] | None, vectors: Mapping[str, bytes] | None) -> str | None:
+def preflight(
+    folder: Path, dim: int, want: Iterable[str] | None, vectors: Callable[[], Mapping[str, bytes]] | None
+) -> str | None:
     """Why the generation is unfit, as a clause, or None. Without `want` the ids need only agree among themselves."""
+    seen = _Generation(folder, dim)
+    return _first(seen.outline, seen.graph, lambda: seen.names(want), lambda: seen.vectors(vectors))
+
+
+def uncopyable(folder: Path, dim: int) -> str | None:
+    """Why the generation cannot even be copied: by its database and header, and the sizes that these imply."""
+    return _first(_Generation(folder, dim).outline)
+
+
+def unloadable(folder: Path, dim: int) -> str | None:
+    """Why the native code cannot be given the generation; whether it holds the right ids is not asked."""
+    seen = _Generation(folder, dim)
+    return _first(seen.outline, seen.graph, lambda: seen.names(None))
+
+
+def _first(*checks: Callable[[], Iterator[str]]) -> str | None:
+    """The first reason. What follows one may rely on what it checks, so only that one counts."""
     try:
-        return next(_faults(folder, dim, want, vectors), None)
+        return next((fault for check in checks for fault in check()), None)
     except Exception as error:  # a damaged file may raise anything, and nothing here is worth more than a rebuild
         return f"unreadable ({type(error).__name__}: {error})"
 
 
-def _faults(folder: Path, dim: int, want: Iterable[str] | None, vectors: Mapping[str, bytes] | None) -> Iterator[str]:
-    """Reasons, most general first. What follows one may rely on what it checks, so only the first one counts."""
-    facts = read_facts(folder)
-    yield from _database_faults(facts, dim)
-    sizes = file_sizes(folder, facts)  # first: opening a pipe would wait for ever
-    header = read_header(folder, facts)
-    yield from _layout_faults(header, dim)
-    yield from _size_faults(header, sizes)
-    ids = _read_ids(folder / facts.vectors_segment / IDS)
-    yield from _id_faults(header, ids, _row_ids(folder, facts), None if want is None else frozenset(want))
-    segment = folder / facts.vectors_segment
-    yield from graph_faults(header, segment / NODES, segment / LINKS, ids.id_of)
-    if vectors is not None:
-        yield from vector_faults(header, segment / NODES, dim, ids.id_of, vectors)
+class _Generation:
+    """A generation under examination: what was read of it once serves all checks."""
+
+    def __init__(self, folder: Path, dim: int) -> None:
+        self._folder, self._dim = folder, dim
+
+    @cached_property
+    def _facts(self) -> Facts:
+        return read_facts(self._folder)
+
+    @cached_property
+    def _header(self) -> Header:
+        return read_header(self._folder, self._facts)
+
+    @property
+    def _segment(self) -> Path:
+        return self._folder / self._facts.vectors_segment
+
+    @cached_property
+    def _ids(self) -> IdMap:
+        return _read_ids(self._segment / IDS)
+
+    def outline(self) -> Iterator[str]:
+        """By its database, its header and the sizes of its files."""
+        yield from _database_faults(self._facts, self._dim)
+        sizes = file_sizes(self._folder, self._facts)  # first: opening a pipe would wait for ever
+        yield from _layout_faults(self._header, self._dim)
+        yield from _size_faults(self._header, sizes)
+
+    def graph(self) -> Iterator[str]:
+        """By its graph, and the names of the nodes."""
+        yield from _id_faults(self._header, self._ids)
+        yield from graph_faults(self._header, self._segment / NODES, self._segment / LINKS, self._ids.id_of)
+
+    def names(self, want: Iterable[str] | None) -> Iterator[str]:
+        """By the ids in graph and database, and those that it should have."""
+        rows = _row_ids(self._folder, self._facts)
+        yield from _row_faults(self._ids, rows, None if want is None else frozenset(want))
+
+    def vectors(self, ours: Callable[[], Mapping[str, bytes]] | None) -> Iterator[str]:
+        """By its vectors, where there are some to compare them with."""
+        if ours is not None:
+            yield from vector_faults(self._header, self._segment / NODES, self._dim, self._ids.id_of, ours())
 
 
 def _database_faults(facts: Facts, dim: int) -> Iterator[str]:
@@ -125,11 +174,14 @@ def _read_ids(file: Path) -> IdMap:
     return IdMap(held["total_elements_added"], held["id_to_label"], held["label_to_id"])
 
 
-def _id_faults(header: Header, ids: IdMap, rows: frozenset[str], want: frozenset[str] | None) -> Iterator[str]:
+def _id_faults(header: Header, ids: IdMap) -> Iterator[str]:
     if ids.added != header.count:
         yield f"header and id map come from different writes ({header.count} nodes, {ids.added} named)"
     if {label: rid for rid, label in ids.label_of.items()} != ids.id_of:
         yield "the id map contradicts itself"
+
+
+def _row_faults(ids: IdMap, rows: frozenset[str], want: frozenset[str] | None) -> Iterator[str]:
     if rows != ids.label_of.keys():
         yield f"{len(rows ^ ids.label_of.keys())} ids differ between its database and its graph"
     if want is not None and rows != want:

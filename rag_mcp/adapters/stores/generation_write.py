@@ -1,23 +1,24 @@
 """Builds a generation, in this order; until the rename it has a name that nobody opens.
 
-    check the base -> lease -> clone -> delete, add, number -> flush, close -> check all -> sync -> rename -> sync
+    outline of the base -> lease -> clone, check -> delete, add, number -> flush, close -> check, sync -> rename -> sync
 
 Chroma writes HNSW files in place and syncs nothing, so a kill or a full disk may leave anything in the unfinished
 folder. Only what has passed the check and reached the disk gets the generation's name.
 """
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import frozen
 
 from rag_mcp.adapters.stores.chroma_client import BATCH, ChromaFault, Collection, faults
-from rag_mcp.adapters.stores.generation_check import preflight
+from rag_mcp.adapters.stores.generation_check import preflight, uncopyable, unloadable
 from rag_mcp.adapters.stores.generation_files import Facts, read_facts
 from rag_mcp.adapters.stores.generations import bytes_of, clone, make_lease, sync, sync_tree
 from rag_mcp.effects.ports import Checkpoint
+from rag_mcp.effects.threads import beside
 from rag_mcp.pure.shown import Shown
 
 ROOM = 1.5  # times what the generation is expected to take: Chroma's journal of the writes comes on top
@@ -28,30 +29,24 @@ _MB = 1_000_000
 
 @frozen(repr=False)
 class Delta(Shown):
-    """What is to become of a base. `vectors` holds those of all of `want`, which is what there will be."""
+    """What is to become of a base. `vectors` gives those of all of `want`, which is what there will be."""
 
     gone: Sequence[str]
     new: Sequence[str]
     want: Sequence[str]
-    vectors: Mapping[str, bytes]
+    vectors: Callable[[], Mapping[str, bytes]]
     dim: int
-
-    @property
-    def before(self) -> frozenset[str]:
-        """The ids that the base must hold."""
-        return (frozenset(self.want) - frozenset(self.new)) | frozenset(self.gone)
 
 
 def build(base: Path | None, draft: Path, folder: Path, number: int, delta: Delta, checkpoint: Checkpoint) -> None:
     """Make `folder` by way of `draft`, both in one tree; raises ChromaFault, and then either may be left behind."""
-    facts = _checked(base, delta) if base else None
+    facts = _outlined(base, delta.dim) if base else None
     with faults("the disk refused"):
         folder.parent.mkdir(parents=True, exist_ok=True)
         _make_room(folder.parent, base, facts, delta)
         make_lease(folder)
-        if base and facts:
-            clone(base, facts, draft)
-    if base:
+    if base and facts:
+        _clone(base, facts, draft, delta.dim)
         checkpoint("cloned")
     with _opened(draft, create=base is None) as records:
         with faults("Chroma could not write"):
@@ -60,10 +55,11 @@ def build(base: Path | None, draft: Path, folder: Path, number: int, delta: Delt
         with faults("Chroma could not flush"):
             records.flush()
     checkpoint("flushed")
-    if why := preflight(draft, delta.dim, delta.want, delta.vectors):
-        raise ChromaFault(f"what Chroma wrote does not pass the check: {why}")
+    with beside(lambda: sync_tree(draft)) as synced:
+        if why := preflight(draft, delta.dim, delta.want, delta.vectors):
+            raise ChromaFault(f"what Chroma wrote does not pass the check: {why}")
     with faults("the disk refused"):
-        sync_tree(draft)
+        synced()
     checkpoint("synced")
     with faults("the disk refused"):
         draft.rename(folder)
@@ -71,11 +67,20 @@ def build(base: Path | None, draft: Path, folder: Path, number: int, delta: Delt
     checkpoint("renamed")
 
 
-def _checked(base: Path, delta: Delta) -> Facts:
-    if why := preflight(base, delta.dim, delta.before, None):
+def _outlined(base: Path, dim: int) -> Facts:
+    if why := uncopyable(base, dim):
         raise ChromaFault(f"{base.name} is not what it should be: {why}")
     with faults(f"{base.name} could not be read"):
         return read_facts(base)
+
+
+def _clone(base: Path, facts: Facts, draft: Path, dim: int) -> None:
+    """Copy the base while it is looked into; which ids it holds shows in what becomes of it."""
+    with beside(lambda: clone(base, facts, draft)) as cloned:
+        if why := unloadable(base, dim):
+            raise ChromaFault(f"{base.name} is not what it should be: {why}")
+    with faults("the disk refused"):
+        cloned()
 
 
 def _make_room(tree: Path, base: Path | None, facts: Facts | None, delta: Delta) -> None:
@@ -103,8 +108,9 @@ def _apply(records: Collection, number: int, delta: Delta) -> None:
 
     for ids in _batches(delta.gone):
         records.delete(ids)
+    vectors = delta.vectors()
     for ids in _batches(delta.new):
-        joined = b"".join([delta.vectors[rid] for rid in ids])
+        joined = b"".join([vectors[rid] for rid in ids])
         records.add(ids, np.frombuffer(joined, "<f4").reshape(len(ids), -1))
     records.number(number)
 
