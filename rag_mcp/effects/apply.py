@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
@@ -16,7 +17,6 @@ from rag_mcp.effects.embed import Text, agreed, embed_texts, nearness
 from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
 from rag_mcp.effects.record import Changed, Commit, Pointer, Record
 from rag_mcp.effects.snapshots import regroup
-from rag_mcp.effects.threads import beside
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.errors import EmbedderFailed, IndexFailed
@@ -234,12 +234,12 @@ def _next_index(
         return None, None
     want, number = sorted(after), hands.index.next_number()
     built: Result[str, str] = Failure("")
-    with beside(lambda: tx.vectors(after)) as vectors:
-        if base:
-            gone, new = sorted(before - after), sorted(after - before)
-            built = hands.index.write(base, number, gone, new, vectors, want, hands.checkpoint)
-        if not isinstance(built, Success):  # no base, or one that is not what it should be: from the cache
-            built = hands.index.write(None, number, [], want, vectors, want, hands.checkpoint)
+    vectors = cache(lambda: tx.vectors(after))
+    if base:
+        gone, new = sorted(before - after), sorted(after - before)
+        built = hands.index.write(base, number, gone, new, vectors, want, hands.checkpoint)
+    if not isinstance(built, Success):  # no base, or one that is not what it should be: from the cache
+        built = hands.index.write(None, number, [], want, vectors, want, hands.checkpoint)
     match built:
         case Success(folder):
             return folder, hands.index.evidence(folder)

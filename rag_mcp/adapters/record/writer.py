@@ -74,30 +74,25 @@ class SqliteCommit:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._words_unknown = False
-        self._named: frozenset[bytes] | None = None
+        self._named: frozenset[str] | None = None
         self._touched: set[bytes] = set()
 
     def rids(self) -> frozenset[str]:
         """The distinct vectors that the rows name and the cache holds."""
-        return frozenset(map(bytes.hex, self._rids()))
-
-    def _rids(self) -> frozenset[bytes]:
-        """Counted once; after that only those that rows named, or name, which were touched since."""
-        named = "exists (select 1 from rows r where r.rid = v.rid)"
         if self._named is None:
-            found = self._db.execute(f"select rid from vectors v where {named}")
-            self._named = frozenset(rid for (rid,) in found)
-        elif self._touched:
-            still = {
-                rid
-                for page in lay.pages(self._touched)
-                for (rid,) in self._db.execute(
-                    f"select rid from vectors v where rid in ({lay.marks(len(page))}) and {named}", page
-                )
-            }
-            self._named = (self._named - self._touched) | still
+            self._named = self._in_use("true")
+        else:  # those alone that a row named, or names, which was touched since they were counted
+            for page in lay.pages(self._touched):
+                still = self._in_use(f"rid in ({lay.marks(len(page))})", page)
+                self._named = (self._named - {rid.hex() for rid in page}) | still
         self._touched.clear()
         return self._named
+
+    def _in_use(self, where: str, values: Sequence[bytes] = ()) -> frozenset[str]:
+        named = "exists (select 1 from rows r where r.rid = v.rid)"
+        sql = f"select lower(coalesce(group_concat(hex(rid), ''), '')) from vectors v where {where} and {named}"
+        (told,) = self._db.execute(sql, values).fetchone()
+        return frozenset(told[at : at + 32] for at in range(0, len(told), 32))
 
     def replace(self, document: Document, entry: Entry) -> Changed:
         """Put the document's rows, keywords and entry in place of what is stored under its path."""
@@ -204,7 +199,7 @@ class SqliteCommit:
     def trim(self, keep: int) -> None:
         """Drop cached contents that no row needs, beyond `keep` of them, oldest first; then unused vectors."""
         (cached,) = self._db.execute("select count(*) from contents").fetchone()
-        if cached - len(self._rids()) <= keep:  # as many are in use at least
+        if cached - len(self.rids()) <= keep:  # as many are in use at least
             return
         idle = self._db.execute(
             "select embedder, key from contents c where not exists (select 1 from rows r where r.rid = c.rid)"

@@ -10,6 +10,7 @@ Chroma rewrites HNSW files in place, without checksum, and does not check them w
 """
 
 import io
+import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -158,8 +159,8 @@ def _size_faults(header: Header, sizes: Mapping[str, int]) -> Iterator[str]:
 def _row_ids(folder: Path, facts: Facts) -> frozenset[str]:
     with connect(folder) as db:
         db.execute("pragma query_only = on")
-        rows = db.execute("select embedding_id from embeddings where segment_id = ?", (facts.rows_segment,))
-        return frozenset(rid for (rid,) in rows)
+        sql = "select json_group_array(embedding_id) from embeddings where segment_id = ?"  # one row: it is read beside
+        return frozenset(json.loads(db.execute(sql, (facts.rows_segment,)).fetchone()[0]))
 
 
 class _PlainOnly(pickle.Unpickler):
