@@ -12,6 +12,7 @@ from test_cli import rag
 
 from rag_mcp import Index, Refused
 from rag_mcp.adapters.embedders.hashing import HashEmbedder
+from rag_mcp.adapters.record.rows import unpacked
 from rag_mcp.pure.errors import InvalidQuery
 from rag_mcp.pure.stages import SearchPolicy
 from rag_mcp.pure.vectors import dot
@@ -87,7 +88,7 @@ def test_similarity_is_the_cosine_and_answers_stand_best_first(corpus: Path, sto
     with sqlite3.connect(store / "record.sqlite3") as db:
         vectors = db.execute("select r.text, v.vector from rows r join vectors v on v.rid = r.rid").fetchall()
     db.close()
-    cosines = {text: round(max(0.0, dot(asked, vector)), 4) for text, vector in vectors}
+    cosines = {unpacked(text): round(max(0.0, dot(asked, vector)), 4) for text, vector in vectors}
     with Index(parts(corpus, store)) as index:
         for mode in ("semantic", "hybrid", "keyword"):
             hits = index.search(question, 20, mode=mode).results

@@ -16,6 +16,7 @@ from storecheck import contents, ingest, parts
 
 from rag_mcp import Index
 from rag_mcp.adapters.record.reader import SqliteReader
+from rag_mcp.adapters.record.rows import unpacked
 from rag_mcp.index import ALL
 from rag_mcp.pure.check_render import stats_lines
 from rag_mcp.pure.fusion import MODES
@@ -218,6 +219,47 @@ def test_every_row_and_every_entry_says_its_lifecycle(home: Path) -> None:
         assert index.verify().ok
     entries = json.loads(rag(home, "manifest", "--json"))["entries"]
     assert {entry["lifecycle"] for entry in entries} == {"current", "superseded"}
+
+
+def test_a_store_whose_texts_are_not_compressed_goes_on_without(home: Path) -> None:
+    run(home)
+    with closing(sqlite3.connect(home / "store" / "record.sqlite3", isolation_level=None)) as db:
+        shape, *indexes = [
+            sql for (sql,) in db.execute("select sql from sqlite_schema where tbl_name = 'rows' and sql is not null")
+        ]
+        rows = db.execute("select * from rows").fetchall()
+        at = [name for _, name, *_ in db.execute("pragma table_info(rows)")].index("text")
+        db.execute("drop table rows")
+        db.execute(shape.replace("text any", "text text"))
+        plain = [(*row[:at], unpacked(row[at]), *row[at + 1 :]) for row in rows]
+        db.executemany(f"insert into rows values ({','.join('?' * len(plain[0]))})", plain)
+        for index in indexes:
+            db.execute(index)
+        db.execute("pragma user_version = 4")
+    text = "The hawser of the brig is new. " * 20
+    (home / "notes" / "brig.md").write_text(f"# Brig\n\n{text}\n")
+    with opened(home) as index:
+        assert index.ingest().files_ingested == 1
+        assert text.strip() in index.search("hawser of the brig", 1).results[0].text
+        assert index.verify().ok and index.plan().quiet
+    with closing(sqlite3.connect(home / "store" / "record.sqlite3")) as db:
+        assert db.execute("select distinct typeof(text) from rows").fetchall() == [("text",)]
+
+
+def test_a_text_that_was_altered_is_found_by_verify_and_costs_no_more_than_its_file(home: Path) -> None:
+    text = "The hawser of the brig is new. " * 20
+    (home / "notes" / "brig.md").write_text(f"# Brig\n\n{text}\n")
+    run(home)
+    with closing(sqlite3.connect(home / "store" / "record.sqlite3", isolation_level=None)) as db:
+        assert db.execute("select typeof(text) from rows where path = 'brig.md'").fetchone() == ("blob",)
+        db.execute("update rows set text = x'789c00' where path = 'brig.md'")
+    with opened(home) as index:
+        assert "its rows were altered" in {finding.what for finding in index.verify().findings}
+        index.repair()
+        report = index.ingest()
+        assert (report.files_ingested, report.texts_embedded) == (1, 0)
+        assert text.strip() in index.search("hawser of the brig", 1).results[0].text
+        assert index.verify().ok and index.plan().quiet
 
 
 def test_an_altered_lifecycle_is_found_by_verify_and_made_good(home: Path) -> None:

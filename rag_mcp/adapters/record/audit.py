@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from rag_mcp.adapters.record import rows as lay
-from rag_mcp.effects.record import RecordAudit
+from rag_mcp.effects.record import RecordAudit, RecordDamaged
 from rag_mcp.pure.chunking import content_key
 from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.identity import EmbedderIdentity
@@ -29,12 +29,18 @@ def bad_rows(db: sqlite3.Connection, advance: Callable[[int], None]) -> Sequence
     cursor.row_factory = sqlite3.Row
     bad: set[str] = set()
     for row in counted(cursor.execute(f"select {lay.ROW_COLUMNS} from rows"), advance):
-        chunk = lay.chunk_of(row)
-        key = content_key(chunk, own_date(row["path"]))
-        mark = row_mark(row["path"], chunk, row["doc_class"], row["lifecycle"])
-        if row["mark"] != mark or chunk.key != key:
+        if not _sound(row):
             bad.add(row["path"])
     return sorted(bad)
+
+
+def _sound(row: sqlite3.Row) -> bool:
+    try:
+        chunk = lay.chunk_of(row)
+    except RecordDamaged:
+        return False
+    mark = row_mark(row["path"], chunk, row["doc_class"], row["lifecycle"])
+    return bool(row["mark"] == mark) and chunk.key == content_key(chunk, own_date(row["path"]))
 
 
 def bad_vectors(db: sqlite3.Connection, embedder: EmbedderIdentity, advance: Callable[[int], None]) -> Sequence[str]:

@@ -15,6 +15,7 @@ from rag_mcp.adapters.record import repeats as told
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.queries import PlanningReads
 from rag_mcp.adapters.record.schema import connect_reader, translated
+from rag_mcp.effects.record import RecordDamaged
 from rag_mcp.pure.manifest import Entry
 from rag_mcp.pure.snapshots import hidden_on, series_of
 from rag_mcp.pure.values import Chunk
@@ -163,7 +164,13 @@ class SqliteSnapshot(PlanningReads):
         """The rows whose text has this content hash, by path and ordinal."""
         from rag_mcp.pure import citations
 
-        self._db.create_function("hash_of", 1, citations.content_hash, deterministic=True)
+        def hash_of(stored: str | bytes) -> str | None:
+            try:
+                return citations.content_hash(lay.unpacked(stored))
+            except RecordDamaged:
+                return None  # it says nothing that could have been quoted
+
+        self._db.create_function("hash_of", 1, hash_of, deterministic=True)
         cursor = self._db.cursor()
         cursor.row_factory = sqlite3.Row
         sql = (

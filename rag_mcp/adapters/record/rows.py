@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import asdict
 
+from rag_mcp.effects.record import RecordDamaged
 from rag_mcp.pure.classify import HANDOFF
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import Choices, Chunking, Labelling
@@ -51,7 +53,24 @@ def marks(count: int) -> str:
     return ",".join("?" * count)
 
 
-def row_values(path: str, chunk: Chunk, doc_class: str, lifecycle: str) -> tuple[Any, ...]:
+def packed(text: str) -> str | bytes:
+    """A text as it is stored: compressed, where that makes it shorter."""
+    plain = text.encode()
+    short = zlib.compress(plain)
+    return short if len(short) < len(plain) else text
+
+
+def unpacked(stored: str | bytes) -> str:
+    """The text that was stored. Raises RecordDamaged."""
+    if isinstance(stored, str):
+        return stored
+    try:
+        return zlib.decompress(stored).decode()
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise RecordDamaged(f"a text is not what was stored ({error})") from error
+
+
+def row_values(path: str, chunk: Chunk, doc_class: str, lifecycle: str, *, pack: bool) -> tuple[Any, ...]:
     """One row, in the order of ROW_COLUMNS; its vector is named later."""
     return (
         path,
@@ -65,19 +84,19 @@ def row_values(path: str, chunk: Chunk, doc_class: str, lifecycle: str) -> tuple
         chunk.end_line,
         json.dumps(chunk.heading_path),
         chunk.crumb,
-        chunk.text,
+        packed(chunk.text) if pack else chunk.text,
         doc_class,
         lifecycle,
     )
 
 
 def chunk_of(row: sqlite3.Row) -> Chunk:
-    """A stored row as a chunk; `tokens` is not stored."""
+    """A stored row as a chunk; `tokens` is not stored. Raises RecordDamaged."""
     heading_path = tuple(json.loads(row["heading_path"]))
     return Chunk(
         ordinal=row["ordinal"],
         key=row["key"].hex(),
-        text=row["text"],
+        text=unpacked(row["text"]),
         start=row["start"],
         end=row["end"],
         start_line=row["start_line"],
@@ -90,7 +109,7 @@ def chunk_of(row: sqlite3.Row) -> Chunk:
 
 
 def stored_chunks(db: sqlite3.Connection, path: str) -> list[tuple[int, Chunk]]:
-    """(row id, chunk) of a path's rows, in order."""
+    """(row id, chunk) of a path's rows, in order. Raises RecordDamaged."""
     cursor = db.cursor()
     cursor.row_factory = sqlite3.Row
     found = cursor.execute(f"select id, {ROW_COLUMNS} from rows where path = ? order by ordinal", [path])

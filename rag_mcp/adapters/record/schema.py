@@ -7,6 +7,7 @@ the very words that were put in, which the rows hold. `repeats`, `snapshots` and
     version 1   another tokenizer: a reader takes it as it is, a writer makes `keywords` anew and the run fills it
     version 2   nothing was told of repeats: a reader sees none, a writer makes the tables and the run fills them
     version 3   no lifecycle: a reader sees current rows, a writer adds the column and the run writes every row again
+    version 4   texts are not compressed: a reader takes both, a writer goes on without (`packs`)
 """
 
 import sqlite3
@@ -17,11 +18,12 @@ from pathlib import Path
 from rag_mcp.effects.record import RecordDamaged, RecordForeign, RecordUnavailable
 
 APPLICATION_ID = 0x7261674D
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 OLDEST = 1
 WORDS_SINCE = 2
 """The version from which on keywords are filed as they are now."""
 REPEATS_SINCE = 3
+LIFECYCLE_SINCE = 4
 FILE_NAME = "record.sqlite3"
 WAIT_SECONDS = 10.0
 
@@ -77,7 +79,7 @@ create table files(
 create table rows(
     id integer primary key, path text not null, ordinal integer not null, mark integer not null, key blob not null,
     rid blob, "start" integer not null, "end" integer not null, start_line integer not null,
-    end_line integer not null, heading_path text not null, crumb text not null, text text not null,
+    end_line integer not null, heading_path text not null, crumb text not null, text any not null,
     doc_class text not null, lifecycle text not null default 'current') strict;
 create unique index rows_place on rows(path, ordinal, mark);
 create index rows_vector on rows(rid, path);
@@ -172,7 +174,7 @@ def _open_reader(path: Path, how: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{how}"
     connection = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        if (version := _check(connection)) < SCHEMA_VERSION:
+        if (version := _check(connection)) < LIFECYCLE_SINCE:
             connection.execute("pragma temp_store = memory")
             repeats = REPEATS.format(place="temp.") if version < REPEATS_SINCE else ""
             connection.executescript(f"{repeats} {CURRENT_VIEWS}")
@@ -191,12 +193,18 @@ def _create(connection: sqlite3.Connection) -> None:
 
 def _renew(connection: sqlite3.Connection, version: int) -> None:
     """Bring the tables of an older version up to this one; the run that comes fills what is new."""
-    if version == SCHEMA_VERSION:
+    if version >= LIFECYCLE_SINCE:
         return
     words = f"drop table keywords; {KEYWORDS}" if version < WORDS_SINCE else ""
     repeats = REPEATS.format(place="") if version < REPEATS_SINCE else ""
-    steps = f"{words} {repeats} {LIFECYCLE} {RETIRED}; pragma user_version = {SCHEMA_VERSION};"
+    steps = f"{words} {repeats} {LIFECYCLE} {RETIRED}; pragma user_version = {LIFECYCLE_SINCE};"
     connection.executescript(f"begin immediate; {steps} commit;")
+
+
+def packs(connection: sqlite3.Connection) -> bool:
+    """Whether the table of rows takes compressed texts."""
+    sql = "select type from pragma_table_info('rows') where name = 'text'"
+    return bool(connection.execute(sql).fetchone() == ("ANY",))
 
 
 def _check(connection: sqlite3.Connection) -> int:

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from attrs import asdict
@@ -13,8 +13,8 @@ from rag_mcp.adapters.record import repeats as told
 from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.pointers import pointer_values
 from rag_mcp.adapters.record.queries import PlanningReads, embedder_number
-from rag_mcp.adapters.record.schema import CHOICES, COVERAGE, REVISION, connect_writer, translated
-from rag_mcp.effects.record import Changed, Pointer
+from rag_mcp.adapters.record.schema import CHOICES, COVERAGE, REVISION, connect_writer, packs, translated
+from rag_mcp.effects.record import Changed, Pointer, RecordDamaged
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.identity import Choices, EmbedderIdentity
 from rag_mcp.pure.manifest import Entry, Grouped, RowsSeen
@@ -76,6 +76,7 @@ class SqliteCommit:
         self._words_unknown = False
         self._named: frozenset[str] | None = None
         self._touched: set[bytes] = set()
+        self._packs = packs(db)
 
     def rids(self) -> frozenset[str]:
         """The distinct vectors that the rows name and the cache holds."""
@@ -98,7 +99,7 @@ class SqliteCommit:
         """Put the document's rows, keywords and entry in place of what is stored under its path."""
         before = self._take_out(document.path)
         for chunk in document.chunks:
-            columns = lay.row_values(document.path, chunk, document.doc_class, document.lifecycle)
+            columns = lay.row_values(document.path, chunk, document.doc_class, document.lifecycle, pack=self._packs)
             sql = f"insert into rows({lay.ROW_COLUMNS}) values ({lay.marks(len(columns))})"
             row_id = self._db.execute(sql, columns).lastrowid
             self._put_keywords(int(row_id or 0), document.title, chunk)
@@ -141,13 +142,14 @@ class SqliteCommit:
         return found
 
     def refill_keywords(self) -> None:
-        """Build the keyword index anew from the rows."""
+        """Build the keyword index anew from the rows; what cannot be read has no words until its file is done again."""
         self._words_unknown = False
         self._db.execute("insert into keywords(keywords) values ('delete-all')")
         titles = dict(self._db.execute("select path, title from files").fetchall())
         for (path,) in self._db.execute("select distinct path from rows").fetchall():
-            for row_id, chunk in lay.stored_chunks(self._db, path):
-                self._put_keywords(row_id, titles.get(path), chunk)
+            with suppress(RecordDamaged):
+                for row_id, chunk in lay.stored_chunks(self._db, path):
+                    self._put_keywords(row_id, titles.get(path), chunk)
 
     def evidence(self) -> Mapping[str, RowsSeen]:
         """Number and marks of the rows of every known file."""
@@ -221,7 +223,13 @@ class SqliteCommit:
     def _take_out(self, path: str) -> Counter[str]:
         self._touch((path,))
         entry = self._db.execute("select title from files where path = ?", [path]).fetchone()
-        gone = lay.stored_chunks(self._db, path)
+        try:
+            gone = lay.stored_chunks(self._db, path)
+        except RecordDamaged:  # the words that were put in cannot be told any more
+            self._words_unknown = True
+            keys = self._db.execute("select key from rows where path = ?", [path]).fetchall()
+            self._db.execute("delete from rows where path = ?", [path])
+            return Counter(key.hex() for (key,) in keys)
         if entry:
             self._db.executemany(
                 "insert into keywords(keywords, rowid, title, headings, body) values ('delete', ?, ?, ?, ?)",
