@@ -7,19 +7,48 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 import rag_mcp
-from rag_mcp.adapters import cli_checks, cli_upkeep
-from rag_mcp.adapters.cli_options import excluding, hand_over_options, merged, pruning, series, shared_options, verb
+from rag_mcp.adapters.cli_options import (
+    excluding,
+    hand_over_options,
+    merged,
+    pruning,
+    searched,
+    series,
+    shared_options,
+    verb,
+)
 
-MODES = click.Choice(["hybrid", "semantic", "keyword"])
+LATER = {
+    **dict.fromkeys(("golden",), "cli_golden"),
+    **dict.fromkeys(("watch", "tick", "schedule", "cutover", "model"), "cli_upkeep"),
+    **dict.fromkeys(("doctor", "cite", "manifest"), "cli_checks"),
+}
+"""Verbs, and the modules that they stand in: read when one of them is asked for, or all are listed."""
+
+
+class Verbs(click.Group):
+    """The verbs that stand here, and those of LATER."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All their names."""
+        return sorted((*super().list_commands(ctx), *LATER))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb of that name; None where there is none."""
+        if cmd_name not in LATER:
+            return super().get_command(ctx, cmd_name)
+        found: click.Command = getattr(import_module(f"rag_mcp.adapters.{LATER[cmd_name]}"), cmd_name)
+        return found
 
 
 @click.group(
+    cls=Verbs,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -82,12 +111,6 @@ def ingest() -> None:
 @verb
 def apply() -> None:
     """Carry out PLAN, made with: rag-mcp ingest CORPUS --plan --out PLAN. Refused when the world has moved."""
-
-
-def searched(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The option --mode of a verb that searches."""
-    text = "By meaning and words, by meaning, or by words (which needs no model)."
-    return click.option("--mode", type=MODES, default="hybrid", help=text, show_default=True)(function)
 
 
 @cli.command(short_help="Ask; passages with citations come back.")
@@ -168,94 +191,10 @@ def install() -> None:
     """
 
 
-@cli.group(short_help="Questions with known answers: has an answer got worse?")
-def golden() -> None:
-    """Measure the answers to questions of your own, and see what a change does to them.
-
-    \b
-    rag-mcp golden init --corpus notes    write golden.toml, to be filled in
-    rag-mcp golden run --corpus notes     a table: at which rank each answer came
-    rag-mcp golden record --corpus notes  keep that as the baseline, golden.baseline.json
-    rag-mcp golden compare --corpus notes what moved since; exit code 1 when something got worse
-    """
-
-
-def golden_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What the verbs of `golden` share: the file of cases, and whose answers are meant."""
-    corpus = click.option("--corpus", metavar="ROOT", help="The corpus whose store is asked. [env RAG_MCP_CORPUS_ROOT]")
-    return click.argument("file", type=click.Path(dir_okay=False), default="golden.toml")(corpus(function))
-
-
-def passages_looked_at(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The option -k of a verb of `golden`."""
-    text = "Passages looked at for each question. [default: 10; compare: as many as the baseline]"
-    return click.option("-k", "k", type=click.IntRange(1, 20), metavar="N", help=text)(function)
-
-
-@golden.command("init", short_help="Write a file of cases to fill in.")
-@golden_options
-@click.option("--propose", default=20, type=click.IntRange(0), help="With --corpus or --db: cases.", show_default=True)
-@verb
-def golden_init() -> None:
-    """Write FILE, a template with its own explanation; one that is there is left alone.
-
-    Where a store is named it proposes cases, each from a heading of another document, marked as to be worded anew.
-    """
-
-
-@golden.command("run", short_help="Ask every question; show at which rank its answer came.")
-@golden_options
-@passages_looked_at
-@searched
-@verb
-def golden_run() -> None:
-    """Ask the questions of FILE (TOML, or JSONL with one case a line) and measure the answers. Keeps nothing.
-
-    hit@k, MRR and nDCG count the rank at which what is expected first came; recall, precision and IoU the expected
-    characters that the passages hold.
-    """
-
-
-@golden.command("record", short_help="Run, and keep the result as the baseline.")
-@golden_options
-@passages_looked_at
-@searched
-@verb
-def golden_record() -> None:
-    """Run FILE and put the result in place of its baseline, a JSON file beside it, fit for version control."""
-
-
-@golden.command("compare", short_help="Run, and show what moved; exit code 1 when worse.")
-@golden_options
-@passages_looked_at
-@searched
-@click.option("--tolerance", multiple=True, metavar="[MEASURE=]T", help="How far a mean may fall. Repeatable. [0]")
-@click.option("--against", metavar="STORE", help="Compare with the answers of another store, not with the baseline.")
-@click.option("--against-mode", type=MODES, help="Compare with the answers of another mode of searching.")
-@click.option("--against-collection", metavar="NAME", help="Compare with those of another store within the store.")
-@verb
-def golden_compare() -> None:
-    """Run FILE and compare with its baseline, or with the answers of another store.
-
-    \b
-    As before a cutover:
-    rag-mcp ingest notes --db new --embedder bge
-    rag-mcp golden compare --db new --against old
-
-    Exit code 1: the mean of a measure fell by more than the tolerance or, where no general tolerance is given, a
-    single case got worse. Exit code 2: there is no baseline, or no case that it knows.
-    """
-
-
 @cli.command(short_help="Show it all on a bundled corpus.")
 @verb
 def demo() -> None:
     """Ingest a small bundled corpus in a temporary folder: a plan, an edit, a second plan, three cited answers."""
-
-
-for upkeep_verb in cli_upkeep.VERBS:
-    cli.add_command(upkeep_verb)
-cli_checks.add_to(cli, verb)
 
 
 def main() -> NoReturn:

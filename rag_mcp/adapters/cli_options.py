@@ -92,3 +92,12 @@ def hand_over_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
     )
     return functools.reduce(lambda made, option: option(made), reversed(options), function)
+
+
+MODES = click.Choice(["hybrid", "semantic", "keyword"])
+
+
+def searched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The option --mode of a verb that searches."""
+    text = "By meaning and words, by meaning, or by words (which needs no model)."
+    return click.option("--mode", type=MODES, default="hybrid", help=text, show_default=True)(function)

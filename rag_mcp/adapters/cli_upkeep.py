@@ -114,6 +114,3 @@ def model_fetch() -> None:
 
     This is the only command that uses the network. What was fetched is used without it ever after.
     """
-
-
-VERBS = (watch, tick, schedule, cutover, model)

@@ -89,7 +89,11 @@ class Note(Shown):
 
 
 def note(verb: str, options: Mapping[str, Any], environ: Mapping[str, str]) -> Note | None:
-    """The note of what was asked; None where a setting is missing or wrong."""
+    """The note of what was asked; None where a setting is missing or wrong, or the working folder is gone."""
+    try:
+        here = str(Path.cwd())
+    except OSError:
+        return None
     root = options["corpus"] or named(environ, "RAG_MCP_CORPUS_ROOT")
     if not root:
         return None
@@ -107,7 +111,7 @@ def note(verb: str, options: Mapping[str, Any], environ: Mapping[str, str]) -> N
             folder = os.path.realpath(settings.folder)
             name = _hash(folder)[:32]
             read = sorted((name, value) for name, value in environ.items() if name.startswith("RAG_"))
-            asked = repr((rag_mcp.__version__, verb, sorted(options.items()), str(Path.cwd()), read, folder, settings))
+            asked = repr((rag_mcp.__version__, verb, sorted(options.items()), here, read, folder, settings))
             file = cache_folder() / "unchanged" / f"{name}-{verb}"
             again = not any(options.get(name) for name in WORK)
             return Note(asked, settings, Path(root).expanduser(), file, WriterLock(settings.folder), again)
