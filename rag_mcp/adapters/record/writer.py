@@ -222,23 +222,25 @@ class SqliteCommit:
 
     def _take_out(self, path: str) -> Counter[str]:
         self._touch((path,))
+        keys = Counter(key.hex() for (key,) in self._db.execute("select key from rows where path = ?", [path]))
+        if not self._took_out_words(path):
+            self._words_unknown = True
+        self._db.execute("delete from rows where path = ?", [path])
+        return keys
+
+    def _took_out_words(self, path: str) -> bool:
+        """Whether the words that were put in for a path can still be told, title and texts; then they are taken out."""
         entry = self._db.execute("select title from files where path = ?", [path]).fetchone()
         try:
             gone = lay.stored_chunks(self._db, path)
-        except RecordDamaged:  # the words that were put in cannot be told any more
-            self._words_unknown = True
-            keys = self._db.execute("select key from rows where path = ?", [path]).fetchall()
-            self._db.execute("delete from rows where path = ?", [path])
-            return Counter(key.hex() for (key,) in keys)
+        except RecordDamaged:
+            return False
         if entry:
             self._db.executemany(
                 "insert into keywords(keywords, rowid, title, headings, body) values ('delete', ?, ?, ?, ?)",
                 [lay.keyword_values(row_id, entry[0], chunk) for row_id, chunk in gone],
             )
-        elif gone:  # the title that was put in went with the entry
-            self._words_unknown = True
-        self._db.execute("delete from rows where path = ?", [path])
-        return Counter(chunk.key for _, chunk in gone)
+        return bool(entry) or not gone
 
     def _put_keywords(self, row_id: int, title: str | None, chunk: Chunk) -> None:
         self._db.execute(

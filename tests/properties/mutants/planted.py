@@ -23,6 +23,7 @@ DATES = "tests/properties/test_dates.py"
 CITING = "tests/properties/test_citing.py"
 MARKINGS = "tests/properties/test_markings.py"
 LIFECYCLE = "tests/test_lifecycle.py"
+UNCHANGED = "tests/test_unchanged.py"
 DOCTOR = "tests/properties/test_doctor.py"
 
 
@@ -284,6 +285,41 @@ FAULTS = (
         "            self._words_unknown = True",
         "            pass",
         (HISTORY,),
+    ),
+    Fault(
+        "vectors that rows name anew not counted again in a transaction",
+        "adapters/record/writer.py",
+        "            for path in named:\n                self._touch(path)\n",
+        "",
+        (HISTORY,),
+    ),
+    Fault(
+        "vectors that rows name no more not counted again in a transaction",
+        "adapters/record/writer.py",
+        "        self._touch((path,))\n",
+        "",
+        (HISTORY,),
+    ),
+    Fault(
+        "a run told again whatever became of the store",
+        "adapters/unchanged.py",
+        "_store(self.settings.folder), _corpus(found)",
+        "_corpus(found)",
+        (UNCHANGED,),
+    ),
+    Fault(
+        "a run told again whatever became of the corpus",
+        "adapters/unchanged.py",
+        "_store(self.settings.folder), _corpus(found)",
+        "_store(self.settings.folder)",
+        (UNCHANGED,),
+    ),
+    Fault(
+        "a run told again whatever else was asked",
+        "adapters/unchanged.py",
+        "rests_on = self.asked, _program()",
+        "rests_on = _program()",
+        (UNCHANGED,),
     ),
     Fault(
         "damaged keywords filled again after words were taken out of them",
