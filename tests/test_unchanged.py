@@ -9,16 +9,21 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from returns.result import Failure
 from storecheck import write_corpus
 from test_cli import ROOT, rag
 
 from rag_mcp import Index
-from rag_mcp.adapters import unchanged
+from rag_mcp.adapters import ingesting, unchanged
 from rag_mcp.adapters.commands import guarded
+from rag_mcp.adapters.corpus_files import CorpusFolder
+from rag_mcp.adapters.lock import is_held
+from rag_mcp.pure.values import Unreadable
 
 INGEST = ("ingest", "notes", "--db", "s", "--embedder", "hash", "--json")
 PLANNING = "rag_mcp.effects.ingest"
@@ -47,6 +52,14 @@ def run(home: Path, *arguments: str, code: int = 0, env: dict[str, str] | None =
     done = subprocess.run(command, cwd=home, env=world | (env or {}), capture_output=True, text=True, timeout=120)
     assert done.returncode == code, (done.stdout, done.stderr)
     return done.stdout, done.stderr.strip().splitlines()[-1] == "True"
+
+
+def asked(notes: Path, store: Path) -> dict[str, Any]:
+    """The options of an ingest by hashed words, as the command line hands them on."""
+    names = ("corpus", "db", "collection", "embedder", "engine", "allow_prune", "out", "as_json", "handoff_mirror_dir")
+    flags = ("plan_only", "full", "clean", "quiet", "no_snapshot_dedupe")
+    options = dict.fromkeys(names) | dict.fromkeys(flags, False) | {"exclude": (), "handoff_mirror_basename": ()}
+    return options | {"corpus": str(notes), "db": str(store), "embedder": "hash", "allow_prune": "all", "quiet": True}
 
 
 def bytes_of(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -140,6 +153,94 @@ def test_what_was_asked_otherwise_is_planned(home: Path) -> None:
     assert run(home, *INGEST, "--full")[1]
 
 
+def test_a_file_that_was_away_only_while_it_was_read_is_read_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look saw its bytes, the plan did not: what such a run says follows from more than the look."""
+    notes, store = write_corpus(tmp_path / "notes", pages=2, sections=1), tmp_path / "s"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    options = asked(notes, store)
+    assert guarded("ingest", options) == 0
+    (notes / "new.md").write_text("# New\n\nThe hawser is new.\n")
+    read = CorpusFolder.read
+    with monkeypatch.context() as away:
+        away.setattr(
+            CorpusFolder,
+            "read",
+            lambda self, path: Failure(Unreadable(path, "vanished")) if path == "new.md" else read(self, path),
+        )
+        assert guarded("ingest", options) == 4
+    with monkeypatch.context() as otherwise:
+        otherwise.setattr(CorpusFolder, "read", lambda self, path: read(self, path).map(lambda _: b"\x00\xff\xfe\xfd"))
+        assert guarded("ingest", options) == 4
+    assert guarded("ingest", options) == 0
+    with Index.open(notes, store=store, embedder="hash") as index:
+        assert index.search("hawser", 1, mode="keyword").results[0].citation.source == "new.md"
+
+
+def test_a_store_that_changes_under_a_run_is_planned_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes, store = write_corpus(tmp_path / "notes", pages=2, sections=1), tmp_path / "s"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    options = asked(notes, store)
+    assert guarded("ingest", options) == 0
+    carry_out = ingesting.carry_out
+
+    def damaged(*given: Any) -> Any:
+        done = carry_out(*given)
+        (graph,) = (store / "index").rglob("data_level0.bin")
+        graph.write_bytes(graph.read_bytes()[:-1])
+        return done
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(ingesting, "carry_out", damaged)
+        assert guarded("ingest", options) == 0
+    assert guarded("ingest", options) == 0
+    with Index.open(notes, store=store, embedder="hash") as index:
+        assert index.verify().ok
+
+
+def test_a_generation_that_was_held_is_swept_by_the_run_that_finds_it_free(home: Path) -> None:
+    (held,) = (home / "s" / "index").glob("*.lease")
+    with held.open("rb") as lease:
+        fcntl.flock(lease, fcntl.LOCK_SH)
+        (home / "notes" / "part0" / "page0.md").write_text("# Another\n\nA text.\n")
+        assert run(home)[1]
+        assert run(home)[1]
+        assert held.exists()
+    assert run(home)[1]
+    assert not held.exists()
+    assert [run(home)[1] for _ in range(2)] == [True, False]
+
+
+def test_what_is_told_again_is_said_with_the_lock_let_go(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    options = asked(home / "notes", home / "s")
+    assert guarded("ingest", options) == 0
+    with unchanged.note("ingest", options, os.environ) as note:  # type: ignore[union-attr]
+        assert note.told()  # type: ignore[union-attr]
+        assert not is_held(home / "s")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_in_the_place_of_the_note_or_of_the_lock_is_no_trap(home: Path) -> None:
+    (note,) = (home / ".cache" / "rag-mcp" / "unchanged").iterdir()
+    note.unlink()
+    os.mkfifo(note)
+    assert run(home)[1]
+
+
+def test_without_a_home_it_is_planned(home: Path) -> None:
+    script = (
+        "import os, pathlib\nfrom rag_mcp.adapters import settings\n"
+        "def none(): raise RuntimeError('no home')\nsettings.cache_folder = none\n"
+        "from rag_mcp.adapters.cli import main\nmain()"
+    )
+    env = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script, *INGEST]
+    done = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True)
+    assert (done.returncode, json.loads(done.stdout)["files_unchanged"]) == (0, 4), done.stderr
+
+
 def test_a_note_that_is_damaged_or_lost_costs_a_plan_and_nothing_else(home: Path) -> None:
     expected, planned = run(home)
     assert not planned
@@ -185,7 +286,7 @@ def test_a_log_beside_the_record_is_looked_into(home: Path) -> None:
 def test_what_was_held_is_told_with_its_exit_code(home: Path) -> None:
     (home / "notes" / "dead.md").symlink_to("nowhere")
     said = [run(home, code=4) for _ in range(3)]
-    assert [planned for _, planned in said] == [True, False, False]
+    assert [planned for _, planned in said] == [True, True, False]  # the first notes down what it could not have
     assert said[0][0] == said[1][0] == said[2][0]
     (home / "notes" / "dead.md").unlink()
     assert json.loads(run(home)[0])["held"] == []
@@ -196,7 +297,7 @@ def test_a_commit_without_a_changed_file_is_told(home: Path) -> None:
     for step in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
         subprocess.run([*git, *step], check=True)
     first = [run(home) for _ in range(3)]
-    assert [planned for _, planned in first] == [True, False, False]
+    assert [planned for _, planned in first] == [True, True, False]  # the first notes down the commit
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "two"], check=True)
     said, planned = run(home)
     assert planned
@@ -238,10 +339,7 @@ def test_what_is_told_again_is_what_a_plan_would_find(tmp_path_factory: pytest.T
     home = tmp_path_factory.mktemp("home")
     notes, store = home / "notes", home / "s"
     notes.mkdir()
-    names = ("corpus", "db", "collection", "embedder", "engine", "allow_prune", "out", "as_json", "handoff_mirror_dir")
-    flags = ("plan_only", "full", "clean", "quiet", "no_snapshot_dedupe")
-    options = dict.fromkeys(names) | dict.fromkeys(flags, False) | {"exclude": (), "handoff_mirror_basename": ()}
-    options |= {"corpus": str(notes), "db": str(store), "embedder": "hash", "allow_prune": "all", "quiet": True}
+    options = asked(notes, store)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
         for what, number, text in [("again", 0, "a"), *edits]:

@@ -41,6 +41,10 @@ def skipped(settings: Settings) -> tuple[str, ...]:
     return tuple({str(folder): None for place in (settings.store, settings.folder) for folder in family(place)})
 
 
+def unasked() -> None:
+    """Nobody waits for the lock."""
+
+
 def nothing(seen: Seen) -> None:
     """Makes nothing of it."""
 
@@ -49,11 +53,12 @@ def nothing(seen: Seen) -> None:
 class Start(Shown):
     """What a run goes on with where it has begun already: the lock, which it holds, and what it saw.
 
-    A run that finds nothing to do tells `rested` what it saw, while the lock is still held.
+    `locked` is told once the run has its lock; `rested`, while it is held, what a run saw that finds nothing to do.
     """
 
     lock: WriterLock | None = None
     seen: Seen | None = None
+    locked: Callable[[], None] = unasked
     rested: Callable[[Seen], None] = nothing
 
 

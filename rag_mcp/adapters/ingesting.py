@@ -79,6 +79,7 @@ def _ingested(session: Session, order: Order, start: Start, *, clean: bool, save
             value(embedded_query(parts.embedder, "ready"))  # nothing is removed for one that fails
         mend_missing(session.store)
         value(lock.acquire())
+        start.locked()
         own = None
         if clean:
             lock.announce()
@@ -125,7 +126,7 @@ def _write(
         report = value(carry_out(session.parts.hands(record), drafted))
     finally:
         record.close()
-    if drafted.plan.quiet and wiring.steady(session.parts.embedder):
+    if drafted.plan.quiet and drafted.still and wiring.steady(session.parts.embedder):
         start.rested(found)
     return report
 

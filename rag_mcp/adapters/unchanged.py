@@ -43,41 +43,59 @@ class Note(Shown):
     lock: WriterLock
     again: bool = True
     found: Seen | None = None
+    store: object = None
     cause: str | None = None
 
     def told(self) -> tuple[str, int] | None:
         """What the last run said, and its exit code, where this one would say the same; None where one must plan."""
         kept = _read(self.file) if self.again else None
-        if kept is None or not (self.settings.folder / RECORD).is_file() or isinstance(self.lock.acquire(), Failure):
+        if kept is None or not self._locked():
             return None
         self.found = seen(corpus_folder(self.settings, self.root))
-        return kept[1:] if kept[0] == self._cause(self.found) else None
+        if kept[0] != self._cause(self.found):
+            return None
+        self.lock.release()
+        return kept[1:]
+
+    def _locked(self) -> bool:
+        """Whether there is a store, and its lock was free; what else is amiss is for a run to say that plans."""
+        with suppress(OSError):
+            if (self.settings.folder / RECORD).is_file() and not isinstance(self.lock.acquire(), Failure):
+                self._stamp()
+                return True
+        return False
+
+    def _stamp(self) -> None:
+        """Note down what the store is before anything is asked of it."""
+        self.store = _store(self.settings.folder)
 
     @property
     def start(self) -> Start:
         """How the run goes on that must be planned."""
-        return Start(self.lock, self.found, self._rested)
+        return Start(self.lock, self.found, self._stamp, self._rested)
 
     def keep(self, said: str, code: int) -> None:
         """Keep what the run said, if it had no work."""
         if self.cause is None:
             return
+        draft = self.file.with_name(f"{self.file.name}.{os.getpid()}")
         with suppress(OSError):
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            draft = self.file.with_name(f"{self.file.name}.{os.getpid()}")
-            draft.write_bytes(f"{self.cause} {code} {said}".encode("utf-8", "surrogatepass"))
-            draft.replace(self.file)
+            try:
+                draft.write_bytes(f"{self.cause} {code} {said}".encode("utf-8", "surrogatepass"))
+                draft.replace(self.file)
+            finally:
+                draft.unlink(missing_ok=True)
 
     def _rested(self, found: Seen) -> None:
         self.cause = self._cause(found) if self.again else None
 
     def _cause(self, found: Seen) -> str | None:
-        """A hash of all that the outcome follows from; None where something of it cannot be told."""
-        try:
-            rests_on = self.asked, _program(), _store(self.settings.folder), _corpus(found)
-        except OSError:
+        """A hash of all that the outcome follows from; None where some of it cannot be told, or changed meanwhile."""
+        store, program = _store(self.settings.folder), _program()
+        if store is None or store != self.store or program is None:
             return None
-        return _hash(repr(rests_on))
+        return _hash(repr((self.asked, program, store, _corpus(found))))
 
     def __enter__(self) -> Self:
         """Use as a context manager."""
@@ -89,10 +107,10 @@ class Note(Shown):
 
 
 def note(verb: str, options: Mapping[str, Any], environ: Mapping[str, str]) -> Note | None:
-    """The note of what was asked; None where a setting is missing or wrong, or the working folder is gone."""
+    """The note of what was asked; None where a setting is missing or wrong, or there is no home or working folder."""
     try:
-        here = str(Path.cwd())
-    except OSError:
+        here, place = str(Path.cwd()), cache_folder() / "unchanged"
+    except (OSError, RuntimeError):
         return None
     root = options["corpus"] or named(environ, "RAG_MCP_CORPUS_ROOT")
     if not root:
@@ -112,7 +130,7 @@ def note(verb: str, options: Mapping[str, Any], environ: Mapping[str, str]) -> N
             name = _hash(folder)[:32]
             read = sorted((name, value) for name, value in environ.items() if name.startswith("RAG_"))
             asked = repr((rag_mcp.__version__, verb, sorted(options.items()), here, read, folder, settings))
-            file = cache_folder() / "unchanged" / f"{name}-{verb}"
+            file = place / f"{name}-{verb}"
             again = not any(options.get(name) for name in WORK)
             return Note(asked, settings, Path(root).expanduser(), file, WriterLock(settings.folder), again)
         case _:
@@ -125,6 +143,8 @@ def _hash(text: str) -> str:
 
 def _read(file: Path) -> tuple[str, str, int] | None:
     try:
+        if not file.is_file():  # a pipe would be waited for
+            return None
         cause, code, said = file.read_bytes().decode("utf-8", "surrogatepass").split(" ", 2)
         return cause, said, int(code)
     except (OSError, ValueError):
@@ -132,16 +152,20 @@ def _read(file: Path) -> tuple[str, str, int] | None:
 
 
 def _store(folder: Path) -> object:
-    """The store's files. Raises OSError, also where a log says that somebody is writing, or was killed while he did."""
-    with suppress(FileNotFoundError):
-        if (folder / LOG).stat().st_size:
-            raise BlockingIOError
-    return _stamp((folder / RECORD).stat()), list(_stamps(folder / INDEX))
+    """The store's files; None where somebody is writing, or was killed while he did, or there is something to sweep."""
+    with suppress(OSError):
+        log = folder / LOG
+        generations = {path.name.partition(".")[0] for path in (folder / INDEX).iterdir()}
+        if len(generations) == 1 and not (log.exists() and log.stat().st_size):
+            return _stamp((folder / RECORD).stat()), list(_stamps(folder / INDEX))
+    return None
 
 
 def _program() -> object:
     """Every source file of the package: one that was edited may plan otherwise under the same version."""
-    return list(_stamps(Path(rag_mcp.__file__).parent, ".py"))
+    with suppress(OSError):
+        return list(_stamps(Path(rag_mcp.__file__).parent, ".py"))
+    return None
 
 
 def _stamps(folder: Path, ending: str = "") -> Iterator[tuple[object, ...]]:

@@ -19,7 +19,7 @@ def sentence(error: Exception) -> str:
 
 def noted(error: Exception) -> Path | None:
     """The file with the traceback, which holds the last one only; None where none could be written."""
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):  # the latter where nobody knows of a home
         folder = log_folder()
         folder.mkdir(parents=True, exist_ok=True)
         place = folder / "fault.log"

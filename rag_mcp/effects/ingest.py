@@ -49,13 +49,17 @@ class Eyes(Shown):
 
 @frozen(repr=False)
 class Draft(Shown):
-    """A plan, the documents it was made from, what could not be had of the corpus, and what that was at."""
+    """A plan, the documents it was made from, what could not be had of the corpus, and what that was at.
+
+    `still`: every file that was read was, once more, as the look had found it; so the plan follows from the look.
+    """
 
     plan: Plan
     run: RunIdentity
     documents: Mapping[str, Document]
     unseen: tuple[Uncovered, ...] = ()
     revision: Revision = Revision()
+    still: bool = True
 
 
 @frozen(repr=False)
@@ -82,7 +86,7 @@ def draft(
     if waiting or not belief.entries.keys() <= {s.path for s in look.sightings}:
         busy(waiting)
     try:
-        prepared = prepare(eyes.corpus, reads, run, eyes.embedder.measure, eyes.progress)
+        prepared, digests = prepare(eyes.corpus, reads, run, eyes.embedder.measure, eyes.progress)
     except EmbedderFault as fault:
         return Failure(EmbedderFailed(run.embedder.name, str(fault)))
     cached = _cached(eyes, settled, run, prepared, full=order.full)
@@ -91,7 +95,9 @@ def draft(
         stored = eyes.known.passages(asked.stored) if eyes.known else {}
         plan = regrouped(plan, asked, belief, stored, eyes.known.repeats() if eyes.known else {})
     documents = {path: document for path, document in prepared.items() if isinstance(document, Document)}
-    return Success(Draft(plan, run, documents, unseen(look, prepared)))
+    looked = {sighting.path: sighting.digest for sighting in look.sightings}
+    still = all(digests.get(path) == looked.get(path) for path in reads)
+    return Success(Draft(plan, run, documents, unseen(look, prepared), still=still))
 
 
 def _waiting(eyes: Eyes, reads: Sequence[str]) -> int:

@@ -20,20 +20,21 @@ def left_out(corpus: Corpus, paths: Iterable[str]) -> frozenset[str]:
 
 def prepare(
     corpus: Corpus, paths: Sequence[str], run: RunIdentity, measure: Measure, progress: Progress
-) -> dict[str, Prepared]:
-    """Each path as a Document, or why it is none."""
+) -> tuple[dict[str, Prepared], dict[str, str]]:
+    """Each path as a Document, or why it is none; and the SHA-256 of the bytes that were read of it, if they were."""
     if not paths:  # parsers are loaded only when there is something to parse
-        return {}
+        return {}, {}
     from rag_mcp.pure.documents import read_document
 
     prepared: dict[str, Prepared] = {}
+    digests: dict[str, str] = {}
     with progress.task("reading", len(paths)) as advance:
         for path in paths:
             match corpus.read(path):
                 case Success(data):
-                    digest = hashlib.sha256(data).hexdigest()
-                    prepared[path] = read_document(path, data, digest, run, measure)
+                    digests[path] = hashlib.sha256(data).hexdigest()
+                    prepared[path] = read_document(path, data, digests[path], run, measure)
                 case Failure(unreadable):
                     prepared[path] = unreadable
             advance(1)
-    return prepared
+    return prepared, digests

@@ -155,10 +155,12 @@ class OnnxEmbedder:
         _, outcome = begun(load, "model", daemon=False)
         if question is not None:
             self._foreseen = question, outcome
-        with suppress(Exception):
-            import_engine(engine)
-            import tokenizers  # noqa: F401
-        imported.set()
+        try:
+            with suppress(Exception):
+                import_engine(engine)
+                import tokenizers  # noqa: F401
+        finally:
+            imported.set()
 
     def _loaded(self, name: str) -> "_Encoder":
         with self._loading:

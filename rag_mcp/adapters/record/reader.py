@@ -131,7 +131,7 @@ class SqliteSnapshot(PlanningReads):
             )
             found += cursor.execute(sql, [*(bytes.fromhex(rid) for rid in page), *values])
         holders = told.holders(self._db, [(row["path"], row["ordinal"]) for row in found], view)
-        cited = (lay.cited_row(row, holders.get((row["path"], row["ordinal"]), ())) for row in found)
+        cited = (lay.cited_row(row, holders.get((row["path"], row["ordinal"]), ())) for row, _ in lay.sound(found))
         return sorted(cited, key=lambda row: (row.source, row.ordinal))
 
     def snapshots(self) -> Sequence[str]:

@@ -46,13 +46,14 @@ def read_repeats(db: sqlite3.Connection) -> dict[Place, Place]:
 
 
 def read_passages(db: sqlite3.Connection, paths: Iterable[str]) -> dict[str, Sequence[Same]]:
-    """What the rows of each path must share with their repeats, in order."""
+    """What the sound rows of each path must share with their repeats, in order."""
     cursor = db.cursor()
     cursor.row_factory = sqlite3.Row
     sql = f"select {lay.ROW_COLUMNS} from rows where path = ? order by ordinal"
     return {
         path: [
-            sameness(path, lay.chunk_of(row), row["doc_class"], row["lifecycle"]) for row in cursor.execute(sql, [path])
+            sameness(path, chunk, row["doc_class"], row["lifecycle"])
+            for row, chunk in lay.sound(cursor.execute(sql, [path]))
         ]
         for path in paths
     }

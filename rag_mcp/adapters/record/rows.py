@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import asdict
 
+from rag_mcp.adapters.record.schema import translated
 from rag_mcp.effects.record import RecordDamaged
 from rag_mcp.pure.classify import HANDOFF
 from rag_mcp.pure.coverage import Uncovered
@@ -66,7 +67,7 @@ def unpacked(stored: str | bytes) -> str:
         return stored
     try:
         return zlib.decompress(stored).decode()
-    except (zlib.error, UnicodeDecodeError) as error:
+    except (zlib.error, UnicodeDecodeError, TypeError) as error:
         raise RecordDamaged(f"a text is not what was stored ({error})") from error
 
 
@@ -92,7 +93,10 @@ def row_values(path: str, chunk: Chunk, doc_class: str, lifecycle: str, *, pack:
 
 def chunk_of(row: sqlite3.Row) -> Chunk:
     """A stored row as a chunk; `tokens` is not stored. Raises RecordDamaged."""
-    heading_path = tuple(json.loads(row["heading_path"]))
+    try:
+        heading_path = tuple(map(str, json.loads(row["heading_path"])))
+    except (ValueError, TypeError) as error:
+        raise RecordDamaged(f"a heading is not what was stored ({error})") from error
     return Chunk(
         ordinal=row["ordinal"],
         key=row["key"].hex(),
@@ -108,12 +112,20 @@ def chunk_of(row: sqlite3.Row) -> Chunk:
     )
 
 
+def sound(rows: Iterable[sqlite3.Row]) -> Iterator[tuple[sqlite3.Row, Chunk]]:
+    """Rows with their chunks; damaged ones, which a check finds, are left out."""
+    for row in rows:
+        with suppress(RecordDamaged):
+            yield row, chunk_of(row)
+
+
 def stored_chunks(db: sqlite3.Connection, path: str) -> list[tuple[int, Chunk]]:
     """(row id, chunk) of a path's rows, in order. Raises RecordDamaged."""
     cursor = db.cursor()
     cursor.row_factory = sqlite3.Row
     found = cursor.execute(f"select id, {ROW_COLUMNS} from rows where path = ? order by ordinal", [path])
-    return [(row["id"], chunk_of(row)) for row in found]
+    with translated():
+        return [(row["id"], chunk_of(row)) for row in found]
 
 
 def cited_row(row: sqlite3.Row, holders: tuple[str, ...] = ()) -> "Row":

@@ -105,7 +105,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        if "no such table" in str(error) or "no such column" in str(error):
+        if any(told in str(error) for told in ("no such table", "no such column", "decode to UTF-8")):
             raise RecordDamaged(str(error)) from error
         raise RecordUnavailable(str(error)) from error
     except sqlite3.DatabaseError as error:

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import asdict
@@ -125,6 +125,8 @@ class SqliteCommit:
             orphans = self._db.execute("select distinct path from rows where rid is null").fetchall()
         else:
             named = [(path,) for path in paths]
+            for path in named:
+                self._touch(path)
             self._db.executemany(f"{sql} where path = ?", [(number, *path) for path in named])
             for path in named:
                 self._touch(path)
@@ -142,14 +144,16 @@ class SqliteCommit:
         return found
 
     def refill_keywords(self) -> None:
-        """Build the keyword index anew from the rows; what cannot be read has no words until its file is done again."""
+        """Build the keyword index anew from the rows; a file with a damaged row is done again by the next ingest."""
         self._words_unknown = False
         self._db.execute("insert into keywords(keywords) values ('delete-all')")
         titles = dict(self._db.execute("select path, title from files").fetchall())
         for (path,) in self._db.execute("select distinct path from rows").fetchall():
-            with suppress(RecordDamaged):
+            try:
                 for row_id, chunk in lay.stored_chunks(self._db, path):
                     self._put_keywords(row_id, titles.get(path), chunk)
+            except RecordDamaged:
+                self.distrust([path], [])
 
     def evidence(self) -> Mapping[str, RowsSeen]:
         """Number and marks of the rows of every known file."""

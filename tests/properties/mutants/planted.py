@@ -289,8 +289,8 @@ FAULTS = (
     Fault(
         "vectors that rows name anew not counted again in a transaction",
         "adapters/record/writer.py",
-        "            for path in named:\n                self._touch(path)\n",
-        "",
+        "            for path in named:\n                self._touch(path)\n            orphan =",
+        "            orphan =",
         (HISTORY,),
     ),
     Fault(
@@ -303,22 +303,36 @@ FAULTS = (
     Fault(
         "a run told again whatever became of the store",
         "adapters/unchanged.py",
-        "_store(self.settings.folder), _corpus(found)",
-        "_corpus(found)",
+        "program, store, _corpus(found)",
+        "program, _corpus(found)",
         (UNCHANGED,),
     ),
     Fault(
         "a run told again whatever became of the corpus",
         "adapters/unchanged.py",
-        "_store(self.settings.folder), _corpus(found)",
-        "_store(self.settings.folder)",
+        "program, store, _corpus(found)",
+        "program, store",
+        (UNCHANGED,),
+    ),
+    Fault(
+        "a run told again that could not read what it had looked at",
+        "effects/ingest.py",
+        "unseen(look, prepared), still=still)",
+        "unseen(look, prepared))",
+        (UNCHANGED,),
+    ),
+    Fault(
+        "a run told again though the store changed under it",
+        "adapters/unchanged.py",
+        "store is None or store != self.store or program",
+        "store is None or program",
         (UNCHANGED,),
     ),
     Fault(
         "a run told again whatever else was asked",
         "adapters/unchanged.py",
-        "rests_on = self.asked, _program()",
-        "rests_on = _program()",
+        "repr((self.asked, program",
+        "repr((program",
         (UNCHANGED,),
     ),
     Fault(
