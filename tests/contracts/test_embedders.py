@@ -568,3 +568,14 @@ def test_a_question_that_was_told_ahead_is_embedded_once() -> None:
     assert dot(plain.embed_query("which pump feeds valve 4?"), ahead) < 0.999
     assert plain._few == 0
     assert dot(OnnxEmbedder(engine="onnxruntime").embed_query("which pump feeds valve 3?"), ahead) > 0.999999
+
+
+def test_an_interrupted_warm_up_does_not_keep_the_interpreter_alive() -> None:
+    script = (
+        "import rag_mcp.adapters.embedders.onnx as onnx\n"
+        "def interrupted(name): raise KeyboardInterrupt\n"
+        "onnx.import_engine = interrupted\n"
+        "try:\n    onnx.OnnxEmbedder().warm()\nexcept KeyboardInterrupt:\n    print('ended')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "ended\n"
