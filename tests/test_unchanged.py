@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from returns.result import Failure
+from returns.result import Failure, Success
 from storecheck import write_corpus
 from test_cli import ROOT, rag
 
@@ -153,8 +153,13 @@ def test_what_was_asked_otherwise_is_planned(home: Path) -> None:
     assert run(home, *INGEST, "--full")[1]
 
 
-def test_a_file_that_was_away_only_while_it_was_read_is_read_by_the_next_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+VANISHED: Callable[[str], Any] = lambda path: Failure(Unreadable(path, "vanished"))  # noqa: E731
+OTHERWISE: Callable[[str], Any] = lambda _: Success(b"\x00\xff\xfe\xfd")  # noqa: E731
+
+
+@pytest.mark.parametrize("read_as", [VANISHED, OTHERWISE], ids=["vanished", "other bytes"])
+def test_a_file_that_was_otherwise_only_while_it_was_read_is_read_by_the_next_run(
+    tmp_path: Path, read_as: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The look saw its bytes, the plan did not: what such a run says follows from more than the look."""
     notes, store = write_corpus(tmp_path / "notes", pages=2, sections=1), tmp_path / "s"
@@ -163,16 +168,10 @@ def test_a_file_that_was_away_only_while_it_was_read_is_read_by_the_next_run(
     assert guarded("ingest", options) == 0
     (notes / "new.md").write_text("# New\n\nThe hawser is new.\n")
     read = CorpusFolder.read
-    with monkeypatch.context() as away:
-        away.setattr(
-            CorpusFolder,
-            "read",
-            lambda self, path: Failure(Unreadable(path, "vanished")) if path == "new.md" else read(self, path),
-        )
-        assert guarded("ingest", options) == 4
-    with monkeypatch.context() as otherwise:
-        otherwise.setattr(CorpusFolder, "read", lambda self, path: read(self, path).map(lambda _: b"\x00\xff\xfe\xfd"))
-        assert guarded("ingest", options) == 4
+    with monkeypatch.context() as patch:
+        patch.setattr(CorpusFolder, "read", lambda self, path: read_as(path) if path == "new.md" else read(self, path))
+        for _ in range(3):  # the first notes down what it could not have
+            assert guarded("ingest", options) == 4
     assert guarded("ingest", options) == 0
     with Index.open(notes, store=store, embedder="hash") as index:
         assert index.search("hawser", 1, mode="keyword").results[0].citation.source == "new.md"
