@@ -488,7 +488,7 @@ def test_damage_is_named_and_not_opened_and_no_copy_of_it_stays(
     want = some(0, RECORDS)
     damage(tree)
     assert DAMAGES[damage] in (index.preflight(G1, want, want) or "")
-    if damage is changed_vector:  # told only by comparing: what is cloned from it does not pass
+    if damage in (changed_vector, missing_id):  # told only by comparing: what is cloned from it does not pass
         assert isinstance(wrote(index, G1, 2, want, some(0, RECORDS + 1)), Failure)
     else:
         monkeypatch.setattr(chroma_client.Collection, "__init__", never)

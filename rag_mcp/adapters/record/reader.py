@@ -131,7 +131,9 @@ class SqliteSnapshot(PlanningReads):
             )
             found += cursor.execute(sql, [*(bytes.fromhex(rid) for rid in page), *values])
         holders = told.holders(self._db, [(row["path"], row["ordinal"]) for row in found], view)
-        cited = (lay.cited_row(row, holders.get((row["path"], row["ordinal"]), ())) for row, _ in lay.sound(found))
+        cited = (
+            lay.cited_row(row, chunk, holders.get((row["path"], row["ordinal"]), ())) for row, chunk in lay.sound(found)
+        )
         return sorted(cited, key=lambda row: (row.source, row.ordinal))
 
     def snapshots(self) -> Sequence[str]:
@@ -177,7 +179,7 @@ class SqliteSnapshot(PlanningReads):
             "select rows.*, digest from rows left join files on files.path = rows.path"
             " where rid is not null and hash_of(rows.text) = ? order by rows.path, ordinal"
         )
-        return [lay.cited_row(row) for row in cursor.execute(sql, [content_hash])]
+        return [lay.cited_row(row, chunk) for row, chunk in lay.sound(cursor.execute(sql, [content_hash]))]
 
     def vectors(self, rids: Sequence[str] | None) -> Iterator[tuple[str, bytes]]:
         """(rid, vector) of these rids, in any order, or of all that rows name, by rid; unknown ones are left out."""

@@ -128,11 +128,10 @@ def stored_chunks(db: sqlite3.Connection, path: str) -> list[tuple[int, Chunk]]:
         return [(row["id"], chunk_of(row)) for row in found]
 
 
-def cited_row(row: sqlite3.Row, holders: tuple[str, ...] = ()) -> "Row":
+def cited_row(row: sqlite3.Row, chunk: Chunk, holders: tuple[str, ...] = ()) -> "Row":
     """A stored row, joined with its file's digest, as a search reads it; `holders` as in `citations.Row`."""
     from rag_mcp.pure.citations import Row
 
-    chunk = chunk_of(row)
     return Row(
         rid=row["rid"].hex(),
         key=chunk.key,

@@ -65,9 +65,9 @@ def uncopyable(folder: Path, dim: int) -> str | None:
 
 
 def unloadable(folder: Path, dim: int) -> str | None:
-    """Why the native code cannot be given the generation; whether it holds the right ids is not asked."""
+    """Why the native code cannot be given the generation; which ids its database holds is not asked."""
     seen = _Generation(folder, dim)
-    return _first(seen.outline, seen.graph, lambda: seen.names(None))
+    return _first(seen.outline, seen.graph)
 
 
 def _first(*checks: Callable[[], Iterator[str]]) -> str | None:
