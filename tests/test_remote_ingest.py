@@ -59,6 +59,21 @@ def failed(index: Index) -> errors.EmbedderFailed:
     return refused.value.failure
 
 
+def test_a_service_is_asked_again_also_by_a_run_that_began_with_an_older_note(
+    tmp_path: Path, notes: Path, server: Running
+) -> None:
+    """The same words were typed when the store was still made by hashed words, and a run found nothing to do."""
+    assert cli(tmp_path, "ingest", "notes", "--db", "store", "--embedder", "hash").returncode == 0
+    for _ in range(2):
+        assert cli(tmp_path, "ingest", "notes", "--db", "store").returncode == 0
+    assert list((tmp_path / ".cache" / "rag-mcp" / "unchanged").iterdir())
+    switched = cli(tmp_path, "ingest", "notes", "--db", "store", "--embedder", GEMMA, **server.variables(GEMMA))
+    assert switched.returncode == 0, switched.stderr
+    away = cli(tmp_path, "ingest", "notes", "--db", "store", OLLAMA_HOST="127.0.0.1:9")
+    assert (away.returncode, away.stdout) == (1, "")
+    assert f"embedder {GEMMA} failed" in away.stderr or "embedder of the store failed" in away.stderr
+
+
 @pytest.mark.parametrize("name", [GEMMA, OTHER])
 def test_ingest_query_and_golden_cases_through_a_service(tmp_path: Path, server: Running, name: str) -> None:
     shutil.copytree(BAKERY, tmp_path / "bakery")

@@ -116,7 +116,8 @@ def _write(
     record = session.parts.writer()
     try:
         session.follow(record.pointer())
-        found = start.seen or _seen(session.parts)
+        _confirm_embedder(session.parts)
+        found = start.seen or seen(_corpus(session.parts))
         busy = _getting_ready(session.parts, announce)
         drafted = _draft(session.parts, found, record, order, busy, own)
         if saved is not None:
@@ -140,11 +141,6 @@ def _getting_ready(parts: wiring.Parts, announce: Announce) -> Busy:
             parts.embedder.warm(few=reading <= FEW_FILES)
 
     return busy
-
-
-def _seen(parts: wiring.Parts) -> Seen:
-    _confirm_embedder(parts)
-    return seen(_corpus(parts))
 
 
 def _corpus(parts: wiring.Parts) -> CorpusFolder:
