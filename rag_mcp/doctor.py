@@ -20,8 +20,8 @@ from returns.result import Failure, Success
 
 from rag_mcp.adapters import environment, lock, registrations, wiring
 from rag_mcp.adapters.beginning import corpus_folder
+from rag_mcp.adapters.record.place import FILE_NAME
 from rag_mcp.adapters.record.reader import SqliteReader
-from rag_mcp.adapters.record.schema import FILE_NAME
 from rag_mcp.adapters.settings import ALIASES, Settings, is_folder, lies_inside, named, origins, resolve
 from rag_mcp.adapters.stores import generations, private_copies
 from rag_mcp.effects.boundary import Refused
@@ -157,7 +157,7 @@ def _examined(
     from rag_mcp.pure.stages import SearchPolicy
 
     copies = private_copies.PrivateCopies(sweeps=False)  # Chroma writes into what it opens
-    index = ChromaIndex(str(settings.folder / "index"), pointer.embedder.dim, copies)
+    index = ChromaIndex(str(settings.index), pointer.embedder.dim, copies)
     corpus = corpus_folder(settings, root or Path(pointer.root))
     desk = None
     if embedder is not None:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from returns.result import Failure, Success
 from storecheck import write_corpus
-from test_cli import ROOT, rag
+from test_cli import ROOT, program, rag
 
 from rag_mcp import Index
 from rag_mcp.adapters import ingesting, unchanged
@@ -232,11 +232,10 @@ def test_without_a_home_it_is_planned(home: Path) -> None:
     script = (
         "import os, pathlib\nfrom rag_mcp.adapters import settings\n"
         "def none(): raise RuntimeError('no home')\nsettings.cache_folder = none\n"
+        f"import sys\nsys.argv = ['rag-mcp', *{INGEST!r}]\n"
         "from rag_mcp.adapters.cli import main\nmain()"
     )
-    env = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", script, *INGEST]
-    done = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True)
+    done = program(home, script)
     assert (done.returncode, json.loads(done.stdout)["files_unchanged"]) == (0, 4), done.stderr
 
 
@@ -255,11 +254,11 @@ def test_a_note_that_is_damaged_or_lost_costs_a_plan_and_nothing_else(home: Path
 def test_a_working_folder_that_is_gone_costs_a_plan_and_nothing_else(home: Path) -> None:
     script = (
         "import os, shutil, sys\nos.mkdir('gone'); os.chdir('gone'); shutil.rmtree('../gone')\n"
-        "sys.argv = ['rag-mcp', 'ingest', sys.argv[1] + '/notes', '--db', sys.argv[1] + '/s', '--embedder', 'hash']\n"
+        "home = os.environ['HOME']\n"
+        "sys.argv = ['rag-mcp', 'ingest', home + '/notes', '--db', home + '/s', '--embedder', 'hash']\n"
         "from rag_mcp.adapters.cli import main\nmain()"
     )
-    env = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", script, str(home)], cwd=home, env=env, capture_output=True, text=True)
+    done = program(home, script)
     assert (done.returncode, "4 unchanged" in done.stdout) == (0, True), done.stderr
 
 

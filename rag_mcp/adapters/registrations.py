@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from rag_mcp.adapters import clients
+from rag_mcp.adapters.record.place import FILE_NAME
 from rag_mcp.adapters.settings import ALIASES, is_folder, named, resolve
 from rag_mcp.pure.health import ClientFile, Registered
 from rag_mcp.pure.registration import CLIENTS, Client
 
 MODULES = ("rag_mcp", "rag_mcp.cli", "rag_mcp.server")
 OPTIONS = {"--corpus": "RAG_MCP_CORPUS_ROOT", "--db": "RAG_MCP_DB_PATH", "--collection": "RAG_MCP_COLLECTION"}
-RECORD = "record.sqlite3"
 
 
 def client_files(environ: Mapping[str, str], home: Path | None, folder: Path) -> tuple[ClientFile, ...]:
@@ -88,7 +88,7 @@ def _from_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _has_record(env: Mapping[str, str]) -> bool:
     folder = resolve({**env, "RAG_MCP_EMBEDDER": ""}).map(lambda settings: settings.folder).value_or(None)
     try:
-        return folder is not None and (folder / RECORD).is_file()
+        return folder is not None and (folder / FILE_NAME).is_file()
     except OSError:
         return False
 

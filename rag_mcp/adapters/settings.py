@@ -63,6 +63,11 @@ class Settings(Shown):
         """The folder of this collection: the store itself, or a folder of its own inside it."""
         return self.store if self.collection == DEFAULT_COLLECTION else self.store / "collections" / self.collection
 
+    @property
+    def index(self) -> Path:
+        """The folder of its index's generations."""
+        return self.folder / "index"
+
 
 def resolve(
     environ: Mapping[str, str],

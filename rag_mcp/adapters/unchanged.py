@@ -24,10 +24,10 @@ from returns.result import Failure, Success
 import rag_mcp
 from rag_mcp.adapters.beginning import Seen, Start, corpus_folder, seen
 from rag_mcp.adapters.lock import WriterLock
+from rag_mcp.adapters.record.place import FILE_NAME, has_log
 from rag_mcp.adapters.settings import Settings, cache_folder, named, resolve
 from rag_mcp.pure.shown import Shown
 
-RECORD, LOG, INDEX = "record.sqlite3", "record.sqlite3-wal", "index"
 WORK = ("plan_only", "full", "clean")
 """Options of runs that are never told again."""
 
@@ -60,14 +60,14 @@ class Note(Shown):
     def _locked(self) -> bool:
         """Whether there is a store, and its lock was free; what else is amiss is for a run to say that plans."""
         with suppress(OSError):
-            if (self.settings.folder / RECORD).is_file() and not isinstance(self.lock.acquire(), Failure):
+            if (self.settings.folder / FILE_NAME).is_file() and not isinstance(self.lock.acquire(), Failure):
                 self._stamp()
                 return True
         return False
 
     def _stamp(self) -> None:
         """Note down what the store is before anything is asked of it."""
-        self.store = _store(self.settings.folder)
+        self.store = _store(self.settings)
 
     @property
     def start(self) -> Start:
@@ -92,7 +92,7 @@ class Note(Shown):
 
     def _cause(self, found: Seen) -> str | None:
         """A hash of all that the outcome follows from; None where some of it cannot be told, or changed meanwhile."""
-        store, program = _store(self.settings.folder), _program()
+        store, program = _store(self.settings), _program()
         if store is None or store != self.store or program is None:
             return None
         return _hash(repr((self.asked, program, store, _corpus(found))))
@@ -151,13 +151,13 @@ def _read(file: Path) -> tuple[str, str, int] | None:
         return None
 
 
-def _store(folder: Path) -> object:
+def _store(settings: Settings) -> object:
     """The store's files; None where somebody is writing, or was killed while he did, or there is something to sweep."""
     with suppress(OSError):
-        log = folder / LOG
-        generations = {path.name.partition(".")[0] for path in (folder / INDEX).iterdir()}
-        if len(generations) == 1 and not (log.exists() and log.stat().st_size):
-            return _stamp((folder / RECORD).stat()), list(_stamps(folder / INDEX))
+        record = settings.folder / FILE_NAME
+        generations = {path.name.partition(".")[0] for path in settings.index.iterdir()}
+        if len(generations) == 1 and not has_log(record):
+            return _stamp(record.stat()), list(_stamps(settings.index))
     return None
 
 

@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 from returns.result import Failure
 
 from rag_mcp.adapters.record import pointers
+from rag_mcp.adapters.record.place import FILE_NAME
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.effects.boundary import Refused
 from rag_mcp.effects.ports import (
@@ -106,9 +107,9 @@ class Parts(Shown):
         """Remove record and index, the lock excepted. Hold the lock."""
         import shutil
 
-        for path in self.folder.glob("record.sqlite3*"):
+        for path in self.folder.glob(f"{FILE_NAME}*"):
             path.unlink()
-        shutil.rmtree(self.folder / "index", ignore_errors=True)
+        shutil.rmtree(self.settings.index, ignore_errors=True)
 
 
 def stamp() -> tuple[str, str]:
@@ -176,10 +177,10 @@ def make_index(settings: Settings, embedder: Embedder, *, untouched: bool) -> "C
     except EmbedderFault as fault:
         raise _failed(settings.embedder or "of this store", str(fault)) from fault
     if not untouched:
-        return ChromaIndex(str(settings.folder / "index"), dim)
+        return ChromaIndex(str(settings.index), dim)
     from rag_mcp.adapters.stores.private_copies import PrivateCopies
 
-    return ChromaIndex(str(settings.folder / "index"), dim, PrivateCopies())
+    return ChromaIndex(str(settings.index), dim, PrivateCopies())
 
 
 def _failed(name: str, why: str) -> Refused:

@@ -8,7 +8,6 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
@@ -232,9 +231,9 @@ def _next_index(
     """(folder, evidence) of a generation that holds just `after`; (None, None) where that is nothing."""
     if not after:
         return None, None
-    want, number = sorted(after), hands.index.next_number()
+    vectors, want = tx.vectors(after), sorted(after)
+    number = hands.index.next_number()
     built: Result[str, str] = Failure("")
-    vectors = cache(lambda: tx.vectors(after))
     if base:
         gone, new = sorted(before - after), sorted(after - before)
         built = hands.index.write(base, number, gone, new, vectors, want, hands.checkpoint)

@@ -160,15 +160,14 @@ class VectorIndex(Protocol):
         number: int,
         gone: Sequence[str],
         new: Sequence[str],
-        vectors: Callable[[], Mapping[str, bytes]],
+        vectors: Mapping[str, bytes],
         want: Sequence[str],
         checkpoint: Checkpoint,
     ) -> Result[str, str]:
         """Build generation `number`: the folder's name, or why it could not be.
 
         Clone `base` (or start empty), drop `gone`, add `new`, flush, close, check the whole against `want` and
-        `vectors` (which gives those of all of want, and is asked as late as can be), sync, rename. A base that is not
-        what it should be is a Failure.
+        `vectors` (those of all of want), sync, rename. A base that is not what it should be is a Failure.
 
         Checkpoints: "cloned", "written", "flushed", "synced", "renamed".
         """

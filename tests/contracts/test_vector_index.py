@@ -70,7 +70,7 @@ def wrote(
     checkpoint: Callable[[str], None] = silent,
 ) -> Any:
     gone, new = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
-    return index.write(base, number, gone, new, lambda: after, sorted(after), checkpoint)
+    return index.write(base, number, gone, new, after, sorted(after), checkpoint)
 
 
 def made(index: VectorIndex, base: str | None, number: int, before: Vectors, after: Vectors) -> str:
@@ -698,7 +698,7 @@ while True:
     ahead = (start + 120) % 1000
     before, after = part(start, stop), part(ahead, ahead + RECORDS)
     done = index.write(folder, index.next_number(), sorted(before.keys() - after.keys()),
-        sorted(after.keys() - before.keys()), lambda: after, sorted(after), lambda name: None).unwrap()
+        sorted(after.keys() - before.keys()), after, sorted(after), lambda name: None).unwrap()
     folder, start, stop = done, ahead, ahead + RECORDS
     draft = record.with_name("record.new")
     draft.write_text(json.dumps([folder, start, stop, index.evidence(folder)]))

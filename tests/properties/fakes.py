@@ -59,7 +59,7 @@ class FolderIndex:
         number: int,
         gone: Sequence[str],
         new: Sequence[str],
-        vectors: Callable[[], Mapping[str, bytes]],
+        vectors: Mapping[str, bytes],
         want: Sequence[str],
         checkpoint: Checkpoint,
     ) -> Result[str, str]:
@@ -77,10 +77,10 @@ class FolderIndex:
             shutil.rmtree(unfinished)
             return Failure("the base is not what it should be")
         held = {rid: value for rid, value in held.items() if rid not in set(gone)}
-        held |= {rid: vectors()[rid].hex() for rid in new}
+        held |= {rid: vectors[rid].hex() for rid in new}
         (unfinished / "vectors.json").write_text(json.dumps(held, sort_keys=True))
         checkpoint("written")
-        if why := self.preflight(unfinished.name, want, vectors()):
+        if why := self.preflight(unfinished.name, want, vectors):
             shutil.rmtree(unfinished)
             return Failure(why)
         checkpoint("synced")

@@ -8,7 +8,7 @@ from rag_mcp.adapters.record import rows as lay
 from rag_mcp.adapters.record.pointers import read_pointer
 from rag_mcp.adapters.record.schema import WORDS_SINCE, translated
 from rag_mcp.effects.ports import ignored
-from rag_mcp.effects.record import Pointer, RecordAudit, RecordDamaged, Statistics
+from rag_mcp.effects.record import Pointer, RecordAudit, Statistics
 from rag_mcp.pure.coverage import Uncovered, coverage
 from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.identity import Choices, EmbedderIdentity
@@ -72,11 +72,8 @@ class PlanningReads:
         cursor.row_factory = sqlite3.Row
         with translated():
             pointer = read_pointer(self._db)
-            for row in cursor.execute(sql) if pointer else ():
-                try:
-                    chunk, date = lay.chunk_of(row), own_date(row["path"])
-                except RecordDamaged:
-                    continue
+            for row, chunk in lay.sound(cursor.execute(sql) if pointer else ()):
+                date = own_date(row["path"])
                 sound = pointer is not None and rid(pointer.embedder.fingerprint, row["vector"]) == row["rid"].hex()
                 if sound and content_key(chunk, date) == chunk.key:
                     return embedded_text(chunk, date), row["vector"]

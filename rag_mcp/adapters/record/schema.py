@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rag_mcp.adapters.record.place import FILE_NAME, has_log
 from rag_mcp.effects.record import RecordDamaged, RecordForeign, RecordUnavailable
 
 APPLICATION_ID = 0x7261674D
@@ -24,7 +25,6 @@ WORDS_SINCE = 2
 """The version from which on keywords are filed as they are now."""
 REPEATS_SINCE = 3
 LIFECYCLE_SINCE = 4
-FILE_NAME = "record.sqlite3"
 WAIT_SECONDS = 10.0
 
 KEYWORDS = """
@@ -151,7 +151,7 @@ def connect_reader(folder: Path) -> sqlite3.Connection:
 
 def _opened(path: Path) -> sqlite3.Connection:
     try:
-        return _open_reader(path, "mode=ro" if _has_log(path) else "mode=rw")
+        return _open_reader(path, "mode=ro" if has_log(path) else "mode=rw")
     except sqlite3.OperationalError:
         return _open_reader(path, "mode=ro&immutable=1")
 
@@ -161,13 +161,6 @@ def _inode(path: Path) -> int:
     if not path.is_file():
         raise FileNotFoundError(path)
     return path.stat().st_ino
-
-
-def _has_log(path: Path) -> bool:
-    try:
-        return path.with_name(f"{path.name}-wal").stat().st_size > 0
-    except OSError:
-        return False
 
 
 def _open_reader(path: Path, how: str) -> sqlite3.Connection:

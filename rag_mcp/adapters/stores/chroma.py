@@ -10,7 +10,7 @@ All that a disk or Chroma may do is a Failure with a clause that fits into a sen
 import fcntl
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,8 +51,7 @@ class ChromaIndex:
         from rag_mcp.adapters.stores.generation_check import preflight
 
         path = self._path(folder)
-        ours = None if vectors is None else lambda: vectors
-        return preflight(path, self._dim, want, ours) if path else _no_name(folder)
+        return preflight(path, self._dim, want, vectors) if path else _no_name(folder)
 
     def write(
         self,
@@ -60,7 +59,7 @@ class ChromaIndex:
         number: int,
         gone: Sequence[str],
         new: Sequence[str],
-        vectors: Callable[[], Mapping[str, bytes]],
+        vectors: Mapping[str, bytes],
         want: Sequence[str],
         checkpoint: Checkpoint,
     ) -> Result[str, str]:

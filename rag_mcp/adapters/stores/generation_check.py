@@ -12,7 +12,7 @@ Chroma rewrites HNSW files in place, without checksum, and does not check them w
 import io
 import json
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -51,76 +51,70 @@ class IdMap(Shown):
     id_of: dict[int, str]
 
 
-def preflight(
-    folder: Path, dim: int, want: Iterable[str] | None, vectors: Callable[[], Mapping[str, bytes]] | None
-) -> str | None:
+def preflight(folder: Path, dim: int, want: Iterable[str] | None, vectors: Mapping[str, bytes] | None) -> str | None:
     """Why the generation is unfit, as a clause, or None. Without `want` the ids need only agree among themselves."""
-    seen = _Generation(folder, dim)
-    return _first(seen.outline, seen.graph, lambda: seen.names(want), lambda: seen.vectors(vectors))
+    seen = Generation(folder, dim)
+    return seen.uncopyable() or seen.unloadable() or seen.unlike(want, vectors)
 
 
-def uncopyable(folder: Path, dim: int) -> str | None:
-    """Why the generation cannot even be copied: by its database and header, and the sizes that these imply."""
-    return _first(_Generation(folder, dim).outline)
-
-
-def unloadable(folder: Path, dim: int) -> str | None:
-    """Why the native code cannot be given the generation; which ids its database holds is not asked."""
-    seen = _Generation(folder, dim)
-    return _first(seen.outline, seen.graph)
-
-
-def _first(*checks: Callable[[], Iterator[str]]) -> str | None:
+def _first(faults: Iterable[str]) -> str | None:
     """The first reason. What follows one may rely on what it checks, so only that one counts."""
     try:
-        return next((fault for check in checks for fault in check()), None)
+        return next(iter(faults), None)
     except Exception as error:  # a damaged file may raise anything, and nothing here is worth more than a rebuild
         return f"unreadable ({type(error).__name__}: {error})"
 
 
-class _Generation:
-    """A generation under examination: what was read of it once serves all checks."""
+class Generation:
+    """A generation under examination: what was read of it once serves all checks. Each may rely on those before it."""
 
     def __init__(self, folder: Path, dim: int) -> None:
         self._folder, self._dim = folder, dim
 
     @cached_property
-    def _facts(self) -> Facts:
+    def facts(self) -> Facts:
+        """What its database says; raises one of UNREADABLE."""
         return read_facts(self._folder)
 
     @cached_property
     def _header(self) -> Header:
-        return read_header(self._folder, self._facts)
+        return read_header(self._folder, self.facts)
 
     @property
     def _segment(self) -> Path:
-        return self._folder / self._facts.vectors_segment
+        return self._folder / self.facts.vectors_segment
 
     @cached_property
     def _ids(self) -> IdMap:
         return _read_ids(self._segment / IDS)
 
-    def outline(self) -> Iterator[str]:
-        """By its database, its header and the sizes of its files."""
-        yield from _database_faults(self._facts, self._dim)
-        sizes = file_sizes(self._folder, self._facts)  # first: opening a pipe would wait for ever
+    def uncopyable(self) -> str | None:
+        """Why it cannot even be copied: by its database, its header and the sizes of its files."""
+        return _first(self._outline())
+
+    def unloadable(self) -> str | None:
+        """Why the native code cannot be given it: by its graph, and the names of the nodes."""
+        return _first(self._graph())
+
+    def unlike(self, want: Iterable[str] | None, vectors: Mapping[str, bytes] | None) -> str | None:
+        """Why it is not what it should be: by the ids in its database, and its vectors, where there are some."""
+        return _first(self._contents(want, vectors))
+
+    def _outline(self) -> Iterator[str]:
+        yield from _database_faults(self.facts, self._dim)
+        sizes = file_sizes(self._folder, self.facts)  # first: opening a pipe would wait for ever
         yield from _layout_faults(self._header, self._dim)
         yield from _size_faults(self._header, sizes)
 
-    def graph(self) -> Iterator[str]:
-        """By its graph, and the names of the nodes."""
+    def _graph(self) -> Iterator[str]:
         yield from _id_faults(self._header, self._ids)
         yield from graph_faults(self._header, self._segment / NODES, self._segment / LINKS, self._ids.id_of)
 
-    def names(self, want: Iterable[str] | None) -> Iterator[str]:
-        """By the ids in graph and database, and those that it should have."""
-        rows = _row_ids(self._folder, self._facts)
+    def _contents(self, want: Iterable[str] | None, vectors: Mapping[str, bytes] | None) -> Iterator[str]:
+        rows = _row_ids(self._folder, self.facts)
         yield from _row_faults(self._ids, rows, None if want is None else frozenset(want))
-
-    def vectors(self, ours: Callable[[], Mapping[str, bytes]] | None) -> Iterator[str]:
-        """By its vectors, where there are some to compare them with."""
-        if ours is not None:
-            yield from vector_faults(self._header, self._segment / NODES, self._dim, self._ids.id_of, ours())
+        if vectors is not None:
+            yield from vector_faults(self._header, self._segment / NODES, self._dim, self._ids.id_of, vectors)
 
 
 def _database_faults(facts: Facts, dim: int) -> Iterator[str]:

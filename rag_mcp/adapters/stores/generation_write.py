@@ -7,15 +7,15 @@ folder. Only what has passed the check and reached the disk gets the generation'
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import frozen
 
 from rag_mcp.adapters.stores.chroma_client import BATCH, ChromaFault, Collection, faults
-from rag_mcp.adapters.stores.generation_check import preflight, uncopyable, unloadable
-from rag_mcp.adapters.stores.generation_files import Facts, read_facts
+from rag_mcp.adapters.stores.generation_check import Generation, preflight
+from rag_mcp.adapters.stores.generation_files import Facts
 from rag_mcp.adapters.stores.generations import bytes_of, clone, make_lease, sync, sync_tree
 from rag_mcp.effects.ports import Checkpoint
 from rag_mcp.effects.threads import beside
@@ -29,24 +29,26 @@ _MB = 1_000_000
 
 @frozen(repr=False)
 class Delta(Shown):
-    """What is to become of a base. `vectors` gives those of all of `want`, which is what there will be."""
+    """What is to become of a base. `vectors` holds those of all of `want`, which is what there will be."""
 
     gone: Sequence[str]
     new: Sequence[str]
     want: Sequence[str]
-    vectors: Callable[[], Mapping[str, bytes]]
+    vectors: Mapping[str, bytes]
     dim: int
 
 
 def build(base: Path | None, draft: Path, folder: Path, number: int, delta: Delta, checkpoint: Checkpoint) -> None:
     """Make `folder` by way of `draft`, both in one tree; raises ChromaFault, and then either may be left behind."""
-    facts = _outlined(base, delta.dim) if base else None
+    seen = Generation(base, delta.dim) if base else None
+    if base and seen:
+        _refuse(base, seen.uncopyable())
     with faults("the disk refused"):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _make_room(folder.parent, base, facts, delta)
+        _make_room(folder.parent, base, seen.facts if seen else None, delta)
         make_lease(folder)
-    if base and facts:
-        _clone(base, facts, draft, delta.dim)
+    if base and seen:
+        _clone(base, seen, draft)
         checkpoint("cloned")
     with _opened(draft, create=base is None) as records:
         with faults("Chroma could not write"):
@@ -67,18 +69,15 @@ def build(base: Path | None, draft: Path, folder: Path, number: int, delta: Delt
     checkpoint("renamed")
 
 
-def _outlined(base: Path, dim: int) -> Facts:
-    if why := uncopyable(base, dim):
+def _refuse(base: Path, why: str | None) -> None:
+    if why:
         raise ChromaFault(f"{base.name} is not what it should be: {why}")
-    with faults(f"{base.name} could not be read"):
-        return read_facts(base)
 
 
-def _clone(base: Path, facts: Facts, draft: Path, dim: int) -> None:
+def _clone(base: Path, seen: Generation, draft: Path) -> None:
     """Copy the base while it is looked into; which ids it holds shows in what becomes of it."""
-    with beside(lambda: clone(base, facts, draft)) as cloned:
-        if why := unloadable(base, dim):
-            raise ChromaFault(f"{base.name} is not what it should be: {why}")
+    with beside(lambda: clone(base, seen.facts, draft)) as cloned:
+        _refuse(base, seen.unloadable())
     with faults("the disk refused"):
         cloned()
 
@@ -108,9 +107,8 @@ def _apply(records: Collection, number: int, delta: Delta) -> None:
 
     for ids in _batches(delta.gone):
         records.delete(ids)
-    vectors = delta.vectors()
     for ids in _batches(delta.new):
-        joined = b"".join([vectors[rid] for rid in ids])
+        joined = b"".join([delta.vectors[rid] for rid in ids])
         records.add(ids, np.frombuffer(joined, "<f4").reshape(len(ids), -1))
     records.number(number)
 

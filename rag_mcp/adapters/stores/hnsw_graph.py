@@ -7,9 +7,9 @@
 in the level where it is named, is an address that the native code would follow.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from struct import unpack_from
 from typing import TYPE_CHECKING, Any
 
 from rag_mcp.adapters.stores.generation_files import Header
@@ -72,25 +72,15 @@ def _upper_faults(header: Header, data: bytes) -> Iterator[str]:
 
 
 def _split(data: bytes, count: int) -> tuple[list[int], list[bytes]]:
-    """The told length of each list, and the lists that are not empty; fewer and shorter where data ends early.
-
-    Nearly all are empty: who looks for lengths that are not 0 need not take one step for each node.
-    """
-    import numpy as np
-
-    words = np.frombuffer(data, "<u4", len(data) // 4)
-    told: list[int] = np.flatnonzero(words).tolist()
+    """The told length of each list, and the lists that are not empty; fewer and shorter where data ends early."""
     lengths: list[int] = []
-    blocks, at, place = [], 0, 0
-    while len(lengths) < count and at < len(words):
-        place = bisect_left(told, at, place)
-        first = told[place] if place < len(told) else len(words)
-        lengths.extend([0] * min(first - at, count - len(lengths)))
-        if len(lengths) < count and first < len(words):
-            lengths.append(int(words[first]))
-            blocks.append(data[4 * first + 4 : 4 * first + 4 + lengths[-1]])
-            first += 1 + -(-lengths[-1] // 4)
-        at = first
+    blocks, at = [], 0
+    while len(lengths) < count and at + 4 <= len(data):
+        (length,) = unpack_from("<I", data, at)
+        lengths.append(length)
+        if length:
+            blocks.append(data[at + 4 : at + 4 + length])
+        at += 4 + length
     return lengths, blocks
 
 
