@@ -183,7 +183,7 @@ def _outside(
         holder=(lock.noted(folder) or "another process") if busy else None,
         note=None if busy else lock.noted(folder),
         set_aside=os.path.lexists(folder / f"{FILE_NAME}.damaged"),
-        strays=generations.strays(folder / "index", pointer.folder) if pointer else (),
+        strays=generations.strays(folder / "index", pointer.indexed.folder) if pointer else (),
     )
 
 

@@ -2,8 +2,9 @@
 
 1 embed      every missing vector goes into the cache           a kill: vectors stay, nothing else happened
 2 begin      rows, keywords, manifest, repeats of snapshots     a kill: rolled back, it is one transaction
-3 index      clone or rebuild, apply the delta, flush, rename   a kill: a folder that nobody names
-4 commit     the transaction names the new index and ends       a kill after: the segment is done
+3 index      a short tail: nothing; else clone or rebuild,     a kill: a folder that nobody names
+             apply the delta, flush, rename
+4 commit     the transaction names index and tail, and ends     a kill after: the segment is done
 5 sweep      folders that nothing names are removed             a kill: the next run sweeps
 """
 
@@ -14,7 +15,7 @@ from returns.result import Failure, Result, Success
 
 from rag_mcp.effects.embed import Text, agreed, embed_texts, nearness
 from rag_mcp.effects.ports import Checkpoint, Embedder, Progress, VectorIndex
-from rag_mcp.effects.record import Changed, Commit, Pointer, Record
+from rag_mcp.effects.record import Changed, Commit, Indexed, Pointer, Record
 from rag_mcp.effects.snapshots import regroup
 from rag_mcp.pure.coverage import Uncovered
 from rag_mcp.pure.dates import own_date
@@ -27,6 +28,7 @@ from rag_mcp.pure.regrouping import rule_of, shown_changes
 from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.summary import Work
+from rag_mcp.pure.tail import Course, Tail, course
 from rag_mcp.pure.values import Chunk, Document
 
 SEGMENT_TEXTS = 5_000  # a first build of any size becomes searchable in steps of some minutes
@@ -100,7 +102,7 @@ def counted(record: Record, work: Work) -> Work:
 def sweep(hands: Hands) -> None:
     """Remove what no pointer names and no reader holds."""
     pointer = hands.record.pointer()
-    hands.index.collect([pointer.folder] if pointer and pointer.folder else [])
+    hands.index.collect([pointer.indexed.folder] if pointer and pointer.indexed.folder else [])
     hands.checkpoint("swept")
 
 
@@ -205,12 +207,9 @@ def _next_pointer(
 ) -> Pointer:
     after = tx.rids()
     built_of_these = pointer is not None and pointer.vectors == len(before)  # else lost ones were made again since
-    base = pointer.folder if pointer and plan.rebuild is None and built_of_these else None
-    if pointer and base and after == before:
-        index = pointer.folder, pointer.evidence
-    else:
-        index = _next_index(hands, base, before, after, tx)
-    return _pointer(hands, pointer, plan.root, run.embedder, index, len(after))
+    base = pointer if plan.rebuild is None and built_of_these else None
+    indexed = _next_index(hands, base, before, after, tx)
+    return _pointer(hands, pointer, plan.root, run.embedder, indexed, len(after))
 
 
 def _pointer(
@@ -218,34 +217,42 @@ def _pointer(
     previous: Pointer | None,
     root: str,
     embedder: EmbedderIdentity,
-    index: tuple[str | None, str | None],
+    indexed: Indexed,
     vectors: int,
 ) -> Pointer:
     token, now = hands.stamp()
-    return Pointer(previous.generation + 1 if previous else 1, token, root, embedder, *index, vectors, now)
+    return Pointer(previous.generation + 1 if previous else 1, token, root, embedder, indexed, vectors, now)
 
 
 def _next_index(
-    hands: Hands, base: str | None, before: frozenset[str], after: frozenset[str], tx: Commit
-) -> tuple[str | None, str | None]:
-    """(folder, evidence) of a generation that holds just `after`; (None, None) where that is nothing."""
+    hands: Hands, base: Pointer | None, before: frozenset[str], after: frozenset[str], tx: Commit
+) -> Indexed:
+    """A generation that holds just `after`, but for its tail; none where that is nothing."""
     if not after:
-        return None, None
-    vectors, want = tx.vectors(after), sorted(after)
-    number = hands.index.next_number()
+        return Indexed()
     built: Result[str, str] = Failure("")
-    if base:
-        gone, new = sorted(before - after), sorted(after - before)
-        built = hands.index.write(base, number, gone, new, vectors, want, hands.checkpoint)
+    if base and base.indexed.folder:
+        tail = base.indexed.tail.after(after - before, before - after)
+        match course(tail, len(after), hands.index.slots(base.indexed.folder)):
+            case Course.KEEP:
+                return evolve(base.indexed, tail=tail)
+            case Course.CLONE:
+                built = _written(hands, base.indexed.folder, tail, after, tx)
     if not isinstance(built, Success):  # no base, or one that is not what it should be: from the cache
-        built = hands.index.write(None, number, [], want, vectors, want, hands.checkpoint)
+        built = _written(hands, None, Tail(after), after, tx)
     match built:
         case Success(folder):
-            return folder, hands.index.evidence(folder)
+            return Indexed(folder, hands.index.evidence(folder))
         case Failure(why):
             raise _NotWritten(why)
         case _ as never:
             raise AssertionError(never)
+
+
+def _written(hands: Hands, base: str | None, tail: Tail, want: frozenset[str], tx: Commit) -> Result[str, str]:
+    went, came = sorted(tail.went), sorted(tail.came)
+    number, vectors = hands.index.next_number(), tx.vectors(want)
+    return hands.index.write(base, number, went, came, vectors, sorted(want), hands.checkpoint)
 
 
 def rebuild(hands: Hands, pointer: Pointer) -> Result[None, IndexFailed]:
@@ -256,8 +263,8 @@ def rebuild(hands: Hands, pointer: Pointer) -> Result[None, IndexFailed]:
             if (told := tx.grouped()).mark or not told.sound:
                 regroup(tx, told.rule, anew=True)
             after = tx.rids()
-            index = _next_index(hands, None, after, after, tx)
-            tx.point(_pointer(hands, pointer, pointer.root, pointer.embedder, index, len(after)))
+            indexed = _next_index(hands, None, after, after, tx)
+            tx.point(_pointer(hands, pointer, pointer.root, pointer.embedder, indexed, len(after)))
     except _NotWritten as error:
         return Failure(IndexFailed(hands.store, str(error)))
     return Success(None)

@@ -20,21 +20,28 @@ class Held(Shown):
     """What a long-lived reader keeps for one commit: an open index; of some views the rids, and scans of vectors."""
 
     token: str | None = None
+    generation: tuple[str | None, str | None] = None, None
     opened: OpenIndex | None = None
     refused: str | None = None
+    tail: Exact | None = None
     passing: dict[View, Sequence[str]] = field(factory=dict)
     scans: dict[View, Exact] = field(factory=dict)
     proven: bool = False
     lock: threading.RLock = field(factory=threading.RLock)
 
-    def turn_to(self, token: str | None) -> None:
-        """Drop what belongs to another commit."""
+    def turn_to(self, pointer: Pointer | None) -> None:
+        """Drop what belongs to another commit; a generation stays open while commits name it."""
+        token = pointer.token if pointer else None
+        named = (pointer.indexed.folder, pointer.indexed.evidence) if pointer else (None, None)
         with self.lock:
-            if self.token != token:
+            if self.token == token:
+                return
+            if self.generation != named:
                 if self.opened:
                     self.opened.close()
-                self.token, self.opened, self.refused, self.proven = token, None, None, False
-                self.passing, self.scans = {}, {}
+                self.generation, self.opened = named, None
+            self.token, self.refused, self.proven, self.tail = token, None, False, None
+            self.passing, self.scans = {}, {}
 
 
 @frozen(repr=False)
@@ -79,4 +86,15 @@ class Desk(Shown):
                 if len(kept) >= VIEWS or place == EVERYTHING:
                     kept.clear()
                 kept[place] = scan
+            return scan
+
+    def tail_of(self, snapshot: Snapshot, pointer: Pointer) -> Exact:
+        """A scan of what came since the generation was made, kept while the commit is the current one."""
+        held = self.held
+        with held.lock:
+            if held.token == pointer.token and held.tail is not None:
+                return held.tail
+            scan = self.scan(snapshot.vectors(sorted(pointer.indexed.tail.came)))
+            if held.token == pointer.token:
+                held.tail = scan
             return scan

@@ -62,24 +62,27 @@ def _astray(belief: Belief) -> tuple[str, ...]:
 
 def index_health(snapshot: Snapshot, index: VectorIndex, pointer: Pointer, belief: Belief) -> IndexHealth:
     """Whether the index is what the record names, and answers with a stored vector when it is asked for it."""
-    if pointer.folder is None or pointer.evidence is None:
+    indexed = pointer.indexed
+    if indexed.folder is None or indexed.evidence is None:
         return IndexHealth(belief.index.vectors, 0, index_doubt(belief, RunIdentity(pointer.embedder)))
-    found, slots = index.evidence(pointer.folder), index.slots(pointer.folder)
+    found, slots = index.evidence(indexed.folder), index.slots(indexed.folder)
     seen = evolve(belief, index=evolve(belief.index, found=found, slots=slots))
     doubt = index_doubt(seen, RunIdentity(pointer.embedder))
-    told = IndexHealth(belief.index.vectors, slots, doubt)
-    return told if doubt else evolve(told, unopened=unopened(snapshot, index, pointer.folder, pointer.evidence))
+    told = IndexHealth(belief.index.vectors, slots, doubt, beside=len(indexed.tail.came))
+    if doubt:
+        return told
+    stored = next((vector for rid, vector in snapshot.vectors(None) if rid not in indexed.tail.came), None)
+    return evolve(told, unopened=unopened(index, indexed.folder, indexed.evidence, stored))
 
 
-def unopened(snapshot: Snapshot, index: VectorIndex, folder: str, evidence: str) -> str | None:
-    """Why the index does not open, or does not find a vector that is in it; None when it does both."""
+def unopened(index: VectorIndex, folder: str, evidence: str, stored: bytes | None) -> str | None:
+    """Why the index does not open, or does not find a vector that is stored in it; None when it does both."""
     match index.open(folder, evidence):
         case Failure(why):
             return str(why)
         case Success(opened):
-            stored = snapshot.canary()
             try:
-                found = opened.query(stored[1], 1) if stored else []
+                found = opened.query(stored, 1) if stored else []
             except IndexBroken as broken:
                 return str(broken)
             finally:

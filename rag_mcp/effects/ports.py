@@ -152,7 +152,10 @@ class VectorIndex(Protocol):
         """Places the generation holds, deleted ones included; 0 when it cannot be told."""
 
     def preflight(self, folder: str, want: Iterable[str], vectors: Mapping[str, bytes] | None) -> str | None:
-        """Why a finished generation is unfit, or None. Loads no native vendor code."""
+        """Why a finished generation is unfit, or None. Loads no native vendor code.
+
+        It must hold just the rids of `want`, and of those in `vectors` these very vectors.
+        """
 
     def write(
         self,

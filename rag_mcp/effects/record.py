@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 from rag_mcp.effects.ports import ignored
 from rag_mcp.pure.shown import Shown
+from rag_mcp.pure.tail import Tail
 
 if TYPE_CHECKING:  # whoever only asks what is current does without
     from rag_mcp.pure.citations import Row
@@ -39,8 +40,17 @@ class RecordUnavailable(Exception):
 
 
 @frozen(repr=False)
+class Indexed(Shown):
+    """The generation that is asked, by folder and evidence, None without vectors; and what it lacks of the present."""
+
+    folder: str | None = None
+    evidence: str | None = None
+    tail: Tail = field(factory=Tail)
+
+
+@frozen(repr=False)
 class Pointer(Shown):
-    """What is current. `generation` counts commits; `folder` and `evidence` name the index, None without vectors.
+    """What is current. `generation` counts commits; `vectors` are the distinct ones that the rows name.
 
     `token` tells two commits of equal number apart, after a store was replaced by a copy of itself.
     """
@@ -49,8 +59,7 @@ class Pointer(Shown):
     token: str
     root: str
     embedder: EmbedderIdentity
-    folder: str | None
-    evidence: str | None
+    indexed: Indexed
     vectors: int
     finished: str
 

@@ -26,6 +26,7 @@ from rag_mcp.pure.fusion import Trace, fuse
 from rag_mcp.pure.query import Query
 from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.stages import Ask, Enough, Heard
+from rag_mcp.pure.tail import nearest
 from rag_mcp.pure.words import looked_for
 
 FEW = 2
@@ -39,7 +40,7 @@ def search(desk: Desk, snapshot: Snapshot, query: Query) -> Result[Answer, Searc
     """The answer from this snapshot."""
     match admit(desk, snapshot):
         case Success(pointer):
-            desk.held.turn_to(pointer.token)
+            desk.held.turn_to(pointer)
             if not snapshot.holds_retired():  # then that filter filters nothing, and need not be asked for
                 query = evolve(query, retired=True)
             watch = Stopwatch()
@@ -153,10 +154,16 @@ class _Search(Shown):
         opened = self._opened() if isinstance(step, Ask) else None
         if opened is not None:
             try:
-                return opened.query(vector, step.n)
+                return self._indexed(opened, vector, step.n)
             except IndexBroken as broken:
                 self.degraded = str(broken)
         return self._exact(step.n, vector)
+
+    def _indexed(self, opened: OpenIndex, vector: bytes, n: int) -> Sequence[tuple[str, float]]:
+        tail = self.pointer.indexed.tail
+        found = opened.query(vector, n + len(tail.went))
+        scanned = self.desk.tail_of(self.snapshot, self.pointer).query(vector, n) if tail.came else []
+        return nearest(found, scanned, tail, n)
 
     def _exact(self, n: int, vector: bytes) -> Sequence[tuple[str, float]]:
         scan = self.desk.scan_of(self.snapshot, self.pointer, self.query.view)
@@ -166,14 +173,14 @@ class _Search(Shown):
         return self.desk.passing(self.snapshot, self.pointer, self.query.view)
 
     def _opened(self) -> OpenIndex | None:
-        held, pointer = self.desk.held, self.pointer
-        if pointer.folder is None or pointer.evidence is None:
+        held, indexed = self.desk.held, self.pointer.indexed
+        if indexed.folder is None or indexed.evidence is None:
             return None
         with held.lock:
-            if held.token != pointer.token:
+            if held.token != self.pointer.token:
                 return None
             if held.opened is None and held.refused is None:
-                match self.desk.index.open(pointer.folder, pointer.evidence):
+                match self.desk.index.open(indexed.folder, indexed.evidence):
                     case Success(opened):
                         held.opened = opened
                     case Failure(why):

@@ -50,13 +50,15 @@ def verify(snapshot: Snapshot, index: VectorIndex, corpus: Corpus | None, progre
 
 def index_fault(snapshot: Snapshot, index: VectorIndex, pointer: Pointer | None) -> str | None:
     """Why the index is not what the record says, or None."""
-    if pointer is None or pointer.folder is None:
+    if pointer is None or (folder := pointer.indexed.folder) is None:
         return None
-    if index.evidence(pointer.folder) != pointer.evidence:
+    if index.evidence(folder) != pointer.indexed.evidence:
         return "it is missing or not what the last run left"
-    rids = snapshot.passing_rids(EVERYTHING)
-    vectors = dict(snapshot.vectors(rids))
-    return index.preflight(pointer.folder, rids, vectors if len(vectors) == len(rids) else None)
+    rids, tail = frozenset(snapshot.passing_rids(EVERYTHING)), pointer.indexed.tail
+    if not tail.came <= rids or tail.went & rids:
+        return "what came and went since it was made is not what the rows say"
+    indexed = tail.indexed(rids)
+    return index.preflight(folder, indexed, dict(snapshot.vectors(sorted(indexed))))
 
 
 def repair(hands: Hands) -> Result[bool, IndexFailed]:

@@ -8,6 +8,7 @@ Nouns
     exits         exit codes
     vectors       checks and names of vectors
     view          which rows a search sees
+    tail          what an index lacks of the present; when it is told, and when the index is made anew
     wishes        what is asked of a run, over what was chosen for the store before
     tokens        how many a text has, where no tokenizer is at hand
     metrics       measures of a ranking, and of the characters it covers

@@ -253,9 +253,10 @@ def _of_index(index: IndexHealth, health: Health) -> Iterator[Diagnosis]:
     elif index.vectors == 0:
         yield Diagnosis(Severity.OK, where, "there is nothing to index")
     else:
-        dead = max(0, index.slots - index.vectors)
-        share = dead / index.slots if index.slots else 0.0
-        what = f"it opens and answers; {index.vectors} vectors in {index.slots} slots ({share:.0%} tombstones)"
+        held = index.vectors - index.beside
+        share = max(0, index.slots - held) / index.slots if index.slots else 0.0
+        beside = f", {index.beside} more beside it" if index.beside else ""
+        what = f"it opens and answers; {held} vectors in {index.slots} slots ({share:.0%} tombstones){beside}"
         yield Diagnosis(Severity.OK, where, what)
 
 

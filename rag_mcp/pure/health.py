@@ -123,12 +123,16 @@ class Contents(Shown):
 
 @frozen(repr=False)
 class IndexHealth(Shown):
-    """The vector index: why it is not what the record names, or would not open and answer; its slots."""
+    """The vector index: why it is not what the record names, or would not open and answer; its slots.
+
+    Of the vectors `beside` are not in it, but scanned beside it.
+    """
 
     vectors: int
     slots: int
     doubt: str | None = None
     unopened: str | None = None
+    beside: int = 0
 
 
 @frozen(repr=False)

@@ -7,8 +7,7 @@ reason leads to a skip.
 from rag_mcp.pure.identity import RunIdentity
 from rag_mcp.pure.manifest import NO_ROWS, Belief, Entry
 from rag_mcp.pure.plans import Reason
-
-SLOTS_PER_VECTOR = 1.5  # deleted slots are never reused; beyond this they cost disk, memory and time
+from rag_mcp.pure.tail import crowded
 
 
 def doubt(entry: Entry | None, digest: str, belief: Belief, run: RunIdentity) -> Reason:
@@ -48,6 +47,6 @@ def index_doubt(belief: Belief, run: RunIdentity) -> str | None:
         return "it is not what the last run left"
     if index.built_of != index.vectors:
         return f"it was built of {index.built_of} vectors, the rows need {index.vectors}"
-    if index.slots > SLOTS_PER_VECTOR * max(index.vectors, 1):
+    if crowded(index.slots, index.vectors):
         return f"it holds {index.slots} slots for {index.vectors} vectors"
     return None

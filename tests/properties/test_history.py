@@ -39,7 +39,9 @@ from rag_mcp.adapters.wiring import Parts
 from rag_mcp.effects import apply, embed
 from rag_mcp.effects.snapshots import regroup_fault
 from rag_mcp.index import ALL, Index
+from rag_mcp.pure import tail
 from rag_mcp.pure.chunking import embedded_text
+from rag_mcp.pure.citations import Answer
 from rag_mcp.pure.dates import own_date
 from rag_mcp.pure.decoding import decode
 from rag_mcp.pure.identity import Choices, Chunking, Labelling, RunIdentity
@@ -123,6 +125,11 @@ class Stored:
             {place: first for place, first in self.repeats.items() if place[0] not in held},
             self.snapshots - held,
         )
+
+
+def shown(answer: Answer) -> list[tuple[str, Any, float]]:
+    """What of an answer does not depend on which list was asked, and how deep."""
+    return [(hit.text, hit.citation, hit.score) for hit in answer.results]
 
 
 def connect(store: Path) -> closing[sqlite3.Connection]:
@@ -488,14 +495,18 @@ class History(RuleBasedStateMachine):
 
     def every_reader_finds_a_whole_generation(self) -> None:
         with connect(self.store) as db:
-            pointer = db.execute("select folder, evidence from pointer").fetchone()
+            pointer = db.execute("select folder, evidence, tail from pointer").fetchone()
             vectors = {r.hex(): v for r, v in db.execute("select rid, vector from vectors")}
             names = [r and r.hex() for (r,) in db.execute("select rid from rows")]
         assert all(name in vectors for name in names), "a row has no vector"
         if pointer and pointer[0]:
             index = FolderIndex(self.store / "index")
             assert index.evidence(pointer[0]) == pointer[1]
-            assert index.content(pointer[0]) == {name: vectors[name].hex() for name in names}
+            came, went = (set(part) for part in json.loads(pointer[2]))
+            content = index.content(pointer[0])
+            assert came <= set(names) and not went & set(names)
+            assert content.keys() == set(names) - came | went, "the generation and its tail are not what rows name"
+            assert all(vectors[name].hex() == value for name, value in content.items() if name in vectors)
         else:
             assert not names
         with SqliteReader(self.store).snapshot() as snapshot:
@@ -555,10 +566,12 @@ class History(RuleBasedStateMachine):
 
     def both_answer_alike(self, fresh: Index) -> None:
         asking = SearchPolicy(exact_up_to=0, depth=1, depth_max=4)
-        with self.opened() as index, Index(self.parts(self.store), asking) as other:
+        deep = Index(self.parts(self.store), SearchPolicy(exact_up_to=0))
+        with self.opened() as index, Index(self.parts(self.store), asking) as other, deep:
             for question in QUESTIONS:
                 answer = fresh.search(question, 3)
                 assert index.search(question, 3) == answer
+                assert shown(deep.search(question, 3)) == shown(answer), "what came is found, what went is not"
                 assert all(hit.lifecycle == "current" for hit in answer.results)
                 assert index.search(question, 3, retired=True) == fresh.search(question, 3, retired=True)
                 assert len(other.search(question, 3).results) == len(answer.results)
@@ -604,12 +617,13 @@ class History(RuleBasedStateMachine):
 
 @pytest.fixture(autouse=True)
 def small_steps() -> Iterator[None]:
-    """Batches and segments of a few texts, so that a plug can be pulled between them.
+    """Batches and segments of a few texts, so that a plug can be pulled between them; tails of a few vectors.
 
     Nobody asks for the proof that an embedder is the one of the store: it embeds a stored text again, and is counted.
     """
     unproved = mock.patch.object(apply, "_proof", lambda *_: Success(None))
-    with mock.patch.object(apply, "SEGMENT_TEXTS", 3), mock.patch.object(embed, "BATCH", 2), unproved:
+    tails = mock.patch.multiple(tail, CAME_AT_MOST=3, WENT_AT_MOST=2)
+    with mock.patch.object(apply, "SEGMENT_TEXTS", 3), mock.patch.object(embed, "BATCH", 2), unproved, tails:
         yield
 
 

@@ -9,8 +9,9 @@ from typing import Any
 from attrs import asdict
 
 from rag_mcp.adapters.record.schema import connect_reader, translated
-from rag_mcp.effects.record import Pointer
+from rag_mcp.effects.record import Indexed, Pointer
 from rag_mcp.pure.identity import EmbedderIdentity
+from rag_mcp.pure.tail import Tail
 
 
 def stored_pointer(folder: Path) -> Pointer | None:
@@ -22,13 +23,25 @@ def stored_pointer(folder: Path) -> Pointer | None:
 def read_pointer(connection: sqlite3.Connection) -> Pointer | None:
     """The current pointer, None before the first commit."""
     row = connection.execute(
-        "select generation, token, root, embedder, folder, evidence, vectors, finished from pointer"
+        "select generation, token, root, embedder, folder, evidence, tail, vectors, finished from pointer"
     ).fetchone()
     if row is None:
         return None
-    generation, token, root, embedder, folder, evidence, vectors, finished = row
+    generation, token, root, embedder, folder, evidence, tail, vectors, finished = row
     identity = EmbedderIdentity(**json.loads(embedder))
-    return Pointer(generation, token, root, identity, folder, evidence, vectors, finished)
+    indexed = Indexed(folder, evidence, _read_tail(tail))
+    return Pointer(generation, token, root, identity, indexed, vectors, finished)
+
+
+def _read_tail(stored: str | None) -> Tail:
+    if stored is None:
+        return Tail()
+    came, went = json.loads(stored)
+    return Tail(frozenset(came), frozenset(went))
+
+
+def _tail_value(tail: Tail) -> str:
+    return json.dumps([sorted(tail.came), sorted(tail.went)], separators=(",", ":"))
 
 
 def pointer_values(pointer: Pointer) -> tuple[Any, ...]:
@@ -39,8 +52,9 @@ def pointer_values(pointer: Pointer) -> tuple[Any, ...]:
         pointer.token,
         pointer.root,
         json.dumps(asdict(pointer.embedder)),
-        pointer.folder,
-        pointer.evidence,
+        pointer.indexed.folder,
+        pointer.indexed.evidence,
         pointer.vectors,
         pointer.finished,
+        _tail_value(pointer.indexed.tail),
     )

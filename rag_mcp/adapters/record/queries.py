@@ -159,8 +159,8 @@ def _belief(db: sqlite3.Connection) -> Belief:
         keywords_sound=version >= WORDS_SINCE and sum(s.count for s in rows.values()) == indexed and not wordless,
         grouped=repeats.read_grouped(db),
         index=IndexSeen(
-            folder=pointer.folder if pointer else None,
-            expected=pointer.evidence if pointer else None,
+            folder=pointer.indexed.folder if pointer else None,
+            expected=pointer.indexed.evidence if pointer else None,
             vectors=vectors,
             built_of=pointer.vectors if pointer else 0,
         ),

@@ -8,6 +8,7 @@ the very words that were put in, which the rows hold. `repeats`, `snapshots` and
     version 2   nothing was told of repeats: a reader sees none, a writer makes the tables and the run fills them
     version 3   no lifecycle: a reader sees current rows, a writer adds the column and the run writes every row again
     version 4   texts are not compressed: a reader takes both, a writer goes on without (`packs`)
+    version 5   the index holds all vectors: no tail is told
 """
 
 import sqlite3
@@ -19,12 +20,13 @@ from rag_mcp.adapters.record.place import FILE_NAME, has_log
 from rag_mcp.effects.record import RecordDamaged, RecordForeign, RecordUnavailable
 
 APPLICATION_ID = 0x7261674D
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 OLDEST = 1
 WORDS_SINCE = 2
 """The version from which on keywords are filed as they are now."""
 REPEATS_SINCE = 3
 LIFECYCLE_SINCE = 4
+TAIL_SINCE = 6
 WAIT_SECONDS = 10.0
 
 KEYWORDS = """
@@ -58,6 +60,8 @@ create temp view rows as select *, 'current' as lifecycle from main.rows;
 create temp view files as select *, 'current' as lifecycle from main.files;
 """
 """What a reader takes for the tables of a record that has no lifecycle yet."""
+TAIL = "alter table pointer add column tail text"
+WITHOUT_TAIL = "create temp view pointer as select *, null as tail from main.pointer"
 CHOICES = """
 create table if not exists choices(one integer primary key check (one = 1), choices text not null) strict
 """
@@ -71,7 +75,7 @@ SCHEMA = f"""
 create table pointer(
     one integer primary key check (one = 1), generation integer not null, token text not null, root text not null,
     embedder text not null, folder text, evidence text, vectors integer not null,
-    finished text not null) strict;
+    finished text not null, tail text) strict;
 create table files(
     path text primary key, digest text not null, size integer not null, recipe text not null, labels text not null,
     passages integer not null, mark integer not null, title text, doc_class text not null,
@@ -167,10 +171,11 @@ def _open_reader(path: Path, how: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{how}"
     connection = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        if (version := _check(connection)) < LIFECYCLE_SINCE:
+        if (version := _check(connection)) < TAIL_SINCE:
             connection.execute("pragma temp_store = memory")
             repeats = REPEATS.format(place="temp.") if version < REPEATS_SINCE else ""
-            connection.executescript(f"{repeats} {CURRENT_VIEWS}")
+            current = CURRENT_VIEWS if version < LIFECYCLE_SINCE else ""
+            connection.executescript(f"{repeats} {current} {WITHOUT_TAIL}")
         connection.execute("pragma query_only = on")
     except BaseException:
         connection.close()
@@ -186,11 +191,12 @@ def _create(connection: sqlite3.Connection) -> None:
 
 def _renew(connection: sqlite3.Connection, version: int) -> None:
     """Bring the tables of an older version up to this one; the run that comes fills what is new."""
-    if version >= LIFECYCLE_SINCE:
+    if version >= TAIL_SINCE:
         return
     words = f"drop table keywords; {KEYWORDS}" if version < WORDS_SINCE else ""
     repeats = REPEATS.format(place="") if version < REPEATS_SINCE else ""
-    steps = f"{words} {repeats} {LIFECYCLE} {RETIRED}; pragma user_version = {LIFECYCLE_SINCE};"
+    lifecycle = f"{LIFECYCLE} {RETIRED};" if version < LIFECYCLE_SINCE else ""
+    steps = f"{words} {repeats} {lifecycle} {TAIL}; pragma user_version = {TAIL_SINCE};"
     connection.executescript(f"begin immediate; {steps} commit;")
 
 

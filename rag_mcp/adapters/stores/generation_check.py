@@ -4,7 +4,7 @@
     sizes      bounded by the header before anything is read whole: torn files can be sparse and huge
     ids        record = database = id map, both ways
     graph      delete marks agree with the id map, every neighbour exists
-    vectors    equal to the given ones, where they are given
+    vectors    equal to those that are given
 
 Chroma rewrites HNSW files in place, without checksum, and does not check them when it loads them.
 """

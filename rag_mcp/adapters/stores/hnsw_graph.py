@@ -87,7 +87,7 @@ def _split(data: bytes, count: int) -> tuple[list[int], list[bytes]]:
 def vector_faults(
     header: Header, nodes: Path, dim: int, id_of: Mapping[int, str], vectors: Mapping[str, bytes]
 ) -> Iterator[str]:
-    """That a stored vector is not ours, as a clause. Stored ones are normalised, so ours are too."""
+    """That a stored vector is not the one we know of it, as a clause. Stored ones are normalised, so ours are too."""
     whole = _table(header, nodes)
     for start in range(0, header.count, COMPARED):
         if not _same(header, whole[start : start + COMPARED], dim, id_of, vectors):
@@ -101,7 +101,10 @@ def _same(header: Header, table: "Array", dim: int, id_of: Mapping[int, str], ve
     alive = _alive(table)
     stored = _column(table, header.vector_at, 4 * dim, "<f4")[alive]
     labels = _column(table, header.label_at, 8, "<u8")[:, 0][alive].tolist()
-    ours = np.frombuffer(b"".join([vectors[id_of[label]] for label in labels]), "<f4").reshape(-1, dim)
+    known = [vectors.get(id_of[label]) for label in labels]
+    if None in known:
+        stored = stored[[vector is not None for vector in known]]
+    ours = np.frombuffer(b"".join(filter(None, known)), "<f4").reshape(-1, dim)
     apart = ours / np.sqrt(np.einsum("ij,ij->i", ours, ours))[:, None]
     apart -= stored
     return bool((np.abs(apart, out=apart) <= CLOSE).all())  # what is no number is not close either
