@@ -251,8 +251,8 @@ def _next_index(
 
 def _written(hands: Hands, base: str | None, tail: Tail, want: frozenset[str], tx: Commit) -> Result[str, str]:
     went, came = sorted(tail.went), sorted(tail.came)
-    number, vectors = hands.index.next_number(), tx.vectors(want)
-    return hands.index.write(base, number, went, came, vectors, sorted(want), hands.checkpoint)
+    number = hands.index.next_number()
+    return hands.index.write(base, number, went, came, tx.vectors, sorted(want), hands.checkpoint)
 
 
 def rebuild(hands: Hands, pointer: Pointer) -> Result[None, IndexFailed]:

@@ -138,6 +138,10 @@ class OpenIndex(Protocol):
         """Release files, memory and lease; idempotent."""
 
 
+Vectors = Callable[[Sequence[str]], Mapping[str, bytes]]
+"""Gives the vectors of rids, as far as it has them; a few at a time are asked for, since all may not fit in memory."""
+
+
 class VectorIndex(Protocol):
     """A tree of immutable generations, each a folder named `gen-NNNNNN`; derived, hence disposable."""
 
@@ -151,10 +155,10 @@ class VectorIndex(Protocol):
     def slots(self, folder: str) -> int:
         """Places the generation holds, deleted ones included; 0 when it cannot be told."""
 
-    def preflight(self, folder: str, want: Iterable[str], vectors: Mapping[str, bytes] | None) -> str | None:
+    def preflight(self, folder: str, want: Iterable[str], vectors: Vectors | None) -> str | None:
         """Why a finished generation is unfit, or None. Loads no native vendor code.
 
-        It must hold just the rids of `want`, and of those in `vectors` these very vectors.
+        It must hold just the rids of `want`, and of those that `vectors` has these very vectors.
         """
 
     def write(
@@ -163,14 +167,14 @@ class VectorIndex(Protocol):
         number: int,
         gone: Sequence[str],
         new: Sequence[str],
-        vectors: Mapping[str, bytes],
+        vectors: Vectors,
         want: Sequence[str],
         checkpoint: Checkpoint,
     ) -> Result[str, str]:
-        """Build generation `number`: the folder's name, or why it could not be.
+        """Build generation `number`: the folder's name, or why it could not be. `vectors` has those of all of `want`.
 
         Clone `base` (or start empty), drop `gone`, add `new`, flush, close, check the whole against `want` and
-        `vectors` (those of all of want), sync, rename. A base that is not what it should be is a Failure.
+        `vectors`, sync, rename. A base that is not what it should be is a Failure.
 
         Checkpoints: "cloned", "written", "flushed", "synced", "renamed".
         """

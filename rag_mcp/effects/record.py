@@ -113,8 +113,8 @@ class Commit(Protocol):
     def name_vectors(self, embedder: EmbedderIdentity, paths: Iterable[str] | None) -> None:
         """Let the rows of these paths (None: all rows) name the cached vectors of their content."""
 
-    def vectors(self, rids: Iterable[str]) -> Mapping[str, bytes]:
-        """Vectors from the cache; every rid must be there."""
+    def vectors(self, rids: Sequence[str]) -> Mapping[str, bytes]:
+        """Vectors from the cache, as far as they are there."""
 
     def refill_keywords(self) -> None:
         """Build the keyword index anew from the rows."""

@@ -30,7 +30,7 @@ class Verdict(Shown):
 
 
 def verify(snapshot: Snapshot, index: VectorIndex, corpus: Corpus | None, progress: Progress | None = None) -> Verdict:
-    """Look through everything; nothing is changed. Of what grows with the store, vectors alone are held in memory."""
+    """Look through everything; nothing is changed. Of what grows with the store, names alone are held in memory."""
     belief, pointer = snapshot.belief(), snapshot.pointer()
     passages, vectors = sum(rows.count for rows in belief.rows.values()), belief.index.vectors
     files = len(belief.entries)
@@ -57,8 +57,7 @@ def index_fault(snapshot: Snapshot, index: VectorIndex, pointer: Pointer | None)
     rids, tail = frozenset(snapshot.passing_rids(EVERYTHING)), pointer.indexed.tail
     if not tail.came <= rids or tail.went & rids:
         return "what came and went since it was made is not what the rows say"
-    indexed = tail.indexed(rids)
-    return index.preflight(folder, indexed, dict(snapshot.vectors(sorted(indexed))))
+    return index.preflight(folder, tail.indexed(rids), lambda some: dict(snapshot.vectors(some)))
 
 
 def repair(hands: Hands) -> Result[bool, IndexFailed]:

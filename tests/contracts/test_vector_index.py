@@ -38,11 +38,16 @@ from returns.result import Failure, Success
 from rag_mcp.adapters.stores import chroma_client, generation_check, generation_write, generations
 from rag_mcp.adapters.stores.chroma import ChromaIndex
 from rag_mcp.adapters.stores.exact import ExactScan
-from rag_mcp.effects.ports import IndexBroken, OpenIndex, VectorIndex
+from rag_mcp.effects.ports import IndexBroken, OpenIndex, VectorIndex, Vectors
 
 DIM, RECORDS = 48, 600
 ROOT = Path(__file__).parents[2]
-Vectors = dict[str, bytes]
+Records = dict[str, bytes]
+
+
+def of(records: Records) -> Vectors:
+    """Gives the vectors of these records."""
+    return lambda rids: {rid: records[rid] for rid in rids if rid in records}
 
 
 def silent(name: str) -> None:
@@ -56,7 +61,7 @@ def unit(seed: int, dim: int = DIM, norm: float = 1.0) -> bytes:
     return struct.pack(f"<{dim}f", *(value * scale for value in values))
 
 
-def some(start: int, stop: int) -> Vectors:
+def some(start: int, stop: int) -> Records:
     """Records number start to stop, in 40 clusters."""
     return {f"{n:032x}": unit(n) for n in range(start, stop)}
 
@@ -65,15 +70,15 @@ def wrote(
     index: VectorIndex,
     base: str | None,
     number: int,
-    before: Vectors,
-    after: Vectors,
+    before: Records,
+    after: Records,
     checkpoint: Callable[[str], None] = silent,
 ) -> Any:
     gone, new = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
-    return index.write(base, number, gone, new, after, sorted(after), checkpoint)
+    return index.write(base, number, gone, new, of(after), sorted(after), checkpoint)
 
 
-def made(index: VectorIndex, base: str | None, number: int, before: Vectors, after: Vectors) -> str:
+def made(index: VectorIndex, base: str | None, number: int, before: Records, after: Records) -> str:
     result = wrote(index, base, number, before, after)
     assert isinstance(result, Success), result
     return str(result.unwrap())
@@ -138,11 +143,11 @@ def any_index(request: pytest.FixtureRequest, tmp_path: Path) -> VectorIndex:
 
 def test_generations_hold_what_they_should_and_each_record_finds_itself(any_index: VectorIndex) -> None:
     versions = [some(0, 30), some(10, 50), some(10, 11), some(0, 30)]
-    folder, before = None, Vectors()
+    folder, before = None, Records()
     for number, after in enumerate(versions, start=1):
         folder = made(any_index, folder, number, before, after)
         assert folder == f"gen-{number:06d}"
-        assert any_index.preflight(folder, after, after) is None
+        assert any_index.preflight(folder, after, of(after)) is None
         reader = opened(any_index, folder)
         for rid, vector in after.items():
             ((found, score),) = reader.query(vector, 1)
@@ -152,7 +157,7 @@ def test_generations_hold_what_they_should_and_each_record_finds_itself(any_inde
         reader.close()
         reader.close()
         before = after
-    assert [any_index.preflight(f"gen-{n:06d}", v, v) for n, v in enumerate(versions, start=1)] == [None] * 4
+    assert [any_index.preflight(f"gen-{n:06d}", v, of(v)) for n, v in enumerate(versions, start=1)] == [None] * 4
 
 
 def test_a_generation_that_is_not_there_has_no_evidence_and_cannot_be_opened(
@@ -224,7 +229,7 @@ def test_generations_of_any_size_around_a_batch_are_flushed_and_whole(tmp_path: 
     index = ChromaIndex(str(tmp_path), DIM)
     made(index, None, 1, {}, some(0, size))
     assert index.slots(G1) == size
-    assert index.preflight(G1, some(0, size), some(0, size)) is None
+    assert index.preflight(G1, some(0, size), of(some(0, size))) is None
 
 
 def test_a_large_generation_shrinks_to_one_record_and_takes_a_deleted_one_back(tmp_path: Path) -> None:
@@ -487,7 +492,7 @@ def test_damage_is_named_and_not_opened_and_no_copy_of_it_stays(
 ) -> None:
     want = some(0, RECORDS)
     damage(tree)
-    assert DAMAGES[damage] in (index.preflight(G1, want, want) or "")
+    assert DAMAGES[damage] in (index.preflight(G1, want, of(want)) or "")
     if damage in (changed_vector, missing_id):  # told only by comparing: what is cloned from it does not pass
         assert isinstance(wrote(index, G1, 2, want, some(0, RECORDS + 1)), Failure)
     else:
@@ -502,7 +507,7 @@ def test_the_check_knows_what_the_record_wants(index: ChromaIndex) -> None:
     assert "lacks 1 ids of the record and has 0 others" in (index.preflight(G1, some(0, RECORDS + 1), None) or "")
     assert "lacks 0 ids of the record and has 1 others" in (index.preflight(G1, some(1, RECORDS), None) or "")
     strange = some(0, RECORDS) | {f"{3:032x}": unit(4)}
-    assert "a vector is not" in (index.preflight(G1, strange, strange) or "")
+    assert "a vector is not" in (index.preflight(G1, strange, of(strange)) or "")
 
 
 def test_an_index_of_another_dimension_is_refused(tree: Path) -> None:
@@ -698,7 +703,7 @@ while True:
     ahead = (start + 120) % 1000
     before, after = part(start, stop), part(ahead, ahead + RECORDS)
     done = index.write(folder, index.next_number(), sorted(before.keys() - after.keys()),
-        sorted(after.keys() - before.keys()), after, sorted(after), lambda name: None).unwrap()
+        sorted(after.keys() - before.keys()), of(after), sorted(after), lambda name: None).unwrap()
     folder, start, stop = done, ahead, ahead + RECORDS
     draft = record.with_name("record.new")
     draft.write_text(json.dumps([folder, start, stop, index.evidence(folder)]))
@@ -726,7 +731,7 @@ def test_kills_at_random_moments_leave_the_committed_generation_whole_and_its_re
         folder, start, stop, evidence = json.loads(record.read_text())
         unfinished += any(path.suffix == ".tmp" for path in tree.iterdir())
         assert index.evidence(folder) == evidence
-        assert index.preflight(folder, some(start, stop), some(start, stop)) is None
+        assert index.preflight(folder, some(start, stop), of(some(start, stop))) is None
         assert reader.query(unit(3), 20) == before
     assert unfinished, "no kill met a write"
     reader.close()
@@ -741,10 +746,10 @@ def test_what_a_kill_inside_a_write_of_the_graph_may_leave_is_refused(index: Chr
     for name in ("header.bin", "data_level0.bin", "link_lists.bin", "index_metadata.pickle"):
         whole = (mixed / name).read_bytes()
         (mixed / name).write_bytes((segment(tree) / name).read_bytes())
-        refused += index.preflight(newer, want, want) is not None
+        refused += index.preflight(newer, want, of(want)) is not None
         (mixed / name).write_bytes(whole)
     assert refused == 4
-    assert index.preflight(newer, want, want) is None
+    assert index.preflight(newer, want, of(want)) is None
 
 
 # Readers and the collector

@@ -12,7 +12,7 @@ from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.corpus_files import CorpusFolder
 from rag_mcp.adapters.embedders.hashing import HashEmbedder
-from rag_mcp.effects.ports import Checkpoint, Embedder, OpenIndex
+from rag_mcp.effects.ports import Checkpoint, Embedder, OpenIndex, Vectors
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.paths import is_under
 from rag_mcp.pure.values import Gap, Listing, Unreadable
@@ -45,11 +45,12 @@ class FolderIndex:
         except (OSError, ValueError):
             return 0
 
-    def preflight(self, folder: str, want: Iterable[str], vectors: Mapping[str, bytes] | None) -> str | None:
+    def preflight(self, folder: str, want: Iterable[str], vectors: Vectors | None) -> str | None:
         found, wanted = self.content(folder), set(want)
         if found.keys() != wanted:
             return f"it holds {len(found)} vectors, {len(wanted)} are wanted"
-        if vectors is not None and any(vectors[rid].hex() != value for rid, value in found.items()):
+        known = vectors(list(found)) if vectors else {}
+        if any(vector.hex() != found[rid] for rid, vector in known.items()):
             return "a vector is not the one its name stands for"
         return None
 
@@ -59,7 +60,7 @@ class FolderIndex:
         number: int,
         gone: Sequence[str],
         new: Sequence[str],
-        vectors: Mapping[str, bytes],
+        vectors: Vectors,
         want: Sequence[str],
         checkpoint: Checkpoint,
     ) -> Result[str, str]:
@@ -77,7 +78,7 @@ class FolderIndex:
             shutil.rmtree(unfinished)
             return Failure("the base is not what it should be")
         held = {rid: value for rid, value in held.items() if rid not in set(gone)}
-        held |= {rid: vectors[rid].hex() for rid in new}
+        held |= {rid: vector.hex() for rid, vector in vectors(new).items()}
         (unfinished / "vectors.json").write_text(json.dumps(held, sort_keys=True))
         checkpoint("written")
         if why := self.preflight(unfinished.name, want, vectors):

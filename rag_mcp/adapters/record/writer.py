@@ -135,13 +135,9 @@ class SqliteCommit:
         if orphans:
             raise AssertionError(f"{orphans} would be left without a vector")
 
-    def vectors(self, rids: Iterable[str]) -> Mapping[str, bytes]:
-        """Vectors from the cache; KeyError when one is missing."""
-        wanted = list(rids)
-        found = dict(lay.read_vectors(self._db, wanted))
-        if len(found) < len(wanted):
-            raise KeyError(next(rid for rid in wanted if rid not in found))
-        return found
+    def vectors(self, rids: Sequence[str]) -> Mapping[str, bytes]:
+        """Vectors from the cache, as far as they are there."""
+        return dict(lay.read_vectors(self._db, rids))
 
     def refill_keywords(self) -> None:
         """Build the keyword index anew from the rows; a file with a damaged row is done again by the next ingest."""

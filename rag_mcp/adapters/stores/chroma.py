@@ -10,7 +10,7 @@ All that a disk or Chroma may do is a Failure with a clause that fits into a sen
 import fcntl
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from returns.result import Failure, Result, Success
 
 from rag_mcp.adapters.stores import generation_files, generations
 from rag_mcp.adapters.stores.chroma_client import ChromaFault, Collection, faults
-from rag_mcp.effects.ports import Checkpoint, IndexBroken, OpenIndex
+from rag_mcp.effects.ports import Checkpoint, IndexBroken, OpenIndex, Vectors
 
 if TYPE_CHECKING:
     from rag_mcp.adapters.stores.private_copies import PrivateCopies
@@ -46,7 +46,7 @@ class ChromaIndex:
         path = self._path(folder)
         return generation_files.slots(path) if path else 0
 
-    def preflight(self, folder: str, want: Iterable[str], vectors: Mapping[str, bytes] | None) -> str | None:
+    def preflight(self, folder: str, want: Iterable[str], vectors: Vectors | None) -> str | None:
         """Why a finished generation is unfit, or None."""
         from rag_mcp.adapters.stores.generation_check import preflight
 
@@ -59,7 +59,7 @@ class ChromaIndex:
         number: int,
         gone: Sequence[str],
         new: Sequence[str],
-        vectors: Mapping[str, bytes],
+        vectors: Vectors,
         want: Sequence[str],
         checkpoint: Checkpoint,
     ) -> Result[str, str]:

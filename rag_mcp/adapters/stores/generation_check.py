@@ -33,6 +33,7 @@ from rag_mcp.adapters.stores.generation_files import (
     read_header,
 )
 from rag_mcp.adapters.stores.hnsw_graph import graph_faults, level_bytes, vector_faults
+from rag_mcp.effects.ports import Vectors
 from rag_mcp.pure.shown import Shown
 
 LAYOUT = 1  # the only version of the header that is known here
@@ -51,7 +52,7 @@ class IdMap(Shown):
     id_of: dict[int, str]
 
 
-def preflight(folder: Path, dim: int, want: Iterable[str] | None, vectors: Mapping[str, bytes] | None) -> str | None:
+def preflight(folder: Path, dim: int, want: Iterable[str] | None, vectors: Vectors | None) -> str | None:
     """Why the generation is unfit, as a clause, or None. Without `want` the ids need only agree among themselves."""
     seen = Generation(folder, dim)
     return seen.uncopyable() or seen.unloadable() or seen.unlike(want, vectors)
@@ -96,7 +97,7 @@ class Generation:
         """Why the native code cannot be given it: by its graph, and the names of the nodes."""
         return _first(self._graph())
 
-    def unlike(self, want: Iterable[str] | None, vectors: Mapping[str, bytes] | None) -> str | None:
+    def unlike(self, want: Iterable[str] | None, vectors: Vectors | None) -> str | None:
         """Why it is not what it should be: by the ids in its database, and its vectors, where there are some."""
         return _first(self._contents(want, vectors))
 
@@ -110,7 +111,7 @@ class Generation:
         yield from _id_faults(self._header, self._ids)
         yield from graph_faults(self._header, self._segment / NODES, self._segment / LINKS, self._ids.id_of)
 
-    def _contents(self, want: Iterable[str] | None, vectors: Mapping[str, bytes] | None) -> Iterator[str]:
+    def _contents(self, want: Iterable[str] | None, vectors: Vectors | None) -> Iterator[str]:
         rows = _row_ids(self._folder, self.facts)
         yield from _row_faults(self._ids, rows, None if want is None else frozenset(want))
         if vectors is not None:

@@ -7,7 +7,7 @@ folder. Only what has passed the check and reached the disk gets the generation'
 """
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from rag_mcp.adapters.stores.chroma_client import BATCH, ChromaFault, Collection
 from rag_mcp.adapters.stores.generation_check import Generation, preflight
 from rag_mcp.adapters.stores.generation_files import Facts
 from rag_mcp.adapters.stores.generations import bytes_of, clone, make_lease, sync, sync_tree
-from rag_mcp.effects.ports import Checkpoint
+from rag_mcp.effects.ports import Checkpoint, Vectors
 from rag_mcp.effects.threads import beside
 from rag_mcp.pure.shown import Shown
 
@@ -29,12 +29,12 @@ _MB = 1_000_000
 
 @frozen(repr=False)
 class Delta(Shown):
-    """What is to become of a base. `vectors` holds those of all of `want`, which is what there will be."""
+    """What is to become of a base. `vectors` has those of all of `want`, which is what there will be."""
 
     gone: Sequence[str]
     new: Sequence[str]
     want: Sequence[str]
-    vectors: Mapping[str, bytes]
+    vectors: Vectors
     dim: int
 
 
@@ -108,7 +108,8 @@ def _apply(records: Collection, number: int, delta: Delta) -> None:
     for ids in _batches(delta.gone):
         records.delete(ids)
     for ids in _batches(delta.new):
-        joined = b"".join([delta.vectors[rid] for rid in ids])
+        known = delta.vectors(ids)
+        joined = b"".join([known[rid] for rid in ids])
         records.add(ids, np.frombuffer(joined, "<f4").reshape(len(ids), -1))
     records.number(number)
 

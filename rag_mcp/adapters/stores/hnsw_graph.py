@@ -13,6 +13,7 @@ from struct import unpack_from
 from typing import TYPE_CHECKING, Any
 
 from rag_mcp.adapters.stores.generation_files import Header
+from rag_mcp.effects.ports import Vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,9 +85,7 @@ def _split(data: bytes, count: int) -> tuple[list[int], list[bytes]]:
     return lengths, blocks
 
 
-def vector_faults(
-    header: Header, nodes: Path, dim: int, id_of: Mapping[int, str], vectors: Mapping[str, bytes]
-) -> Iterator[str]:
+def vector_faults(header: Header, nodes: Path, dim: int, id_of: Mapping[int, str], vectors: Vectors) -> Iterator[str]:
     """That a stored vector is not the one we know of it, as a clause. Stored ones are normalised, so ours are too."""
     whole = _table(header, nodes)
     for start in range(0, header.count, COMPARED):
@@ -95,16 +94,16 @@ def vector_faults(
             return
 
 
-def _same(header: Header, table: "Array", dim: int, id_of: Mapping[int, str], vectors: Mapping[str, bytes]) -> bool:
+def _same(header: Header, table: "Array", dim: int, id_of: Mapping[int, str], vectors: Vectors) -> bool:
     import numpy as np
 
     alive = _alive(table)
     stored = _column(table, header.vector_at, 4 * dim, "<f4")[alive]
-    labels = _column(table, header.label_at, 8, "<u8")[:, 0][alive].tolist()
-    known = [vectors.get(id_of[label]) for label in labels]
-    if None in known:
-        stored = stored[[vector is not None for vector in known]]
-    ours = np.frombuffer(b"".join(filter(None, known)), "<f4").reshape(-1, dim)
+    rids = [id_of[label] for label in _column(table, header.label_at, 8, "<u8")[:, 0][alive].tolist()]
+    known = vectors(rids)
+    if len(known) < len(rids):
+        stored = stored[[rid in known for rid in rids]]
+    ours = np.frombuffer(b"".join([known[rid] for rid in rids if rid in known]), "<f4").reshape(-1, dim)
     apart = ours / np.sqrt(np.einsum("ij,ij->i", ours, ours))[:, None]
     apart -= stored
     return bool((np.abs(apart, out=apart) <= CLOSE).all())  # what is no number is not close either
