@@ -86,18 +86,18 @@ def draft(
     if waiting or not belief.entries.keys() <= {s.path for s in look.sightings}:
         busy(waiting)
     try:
-        prepared, digests = prepare(eyes.corpus, reads, run, eyes.embedder.measure, eyes.progress)
+        read = prepare(eyes.corpus, reads, run, eyes.embedder.measure, eyes.progress)
     except EmbedderFault as fault:
         return Failure(EmbedderFailed(run.embedder.name, str(fault)))
+    prepared = read.prepared
     cached = _cached(eyes, settled, run, prepared, full=order.full)
     plan = plan_ingest(look, settled, run, prepared, cached, order.limits)
     if asked := inquiry(plan, belief, run, prepared):
         stored = eyes.known.passages(asked.stored) if eyes.known else {}
         plan = regrouped(plan, asked, belief, stored, eyes.known.repeats() if eyes.known else {})
-    documents = {path: document for path, document in prepared.items() if isinstance(document, Document)}
     looked = {sighting.path: sighting.digest for sighting in look.sightings}
-    still = all(digests.get(path) == looked.get(path) for path in reads)
-    return Success(Draft(plan, run, documents, unseen(look, prepared), still=still))
+    still = all(read.digests.get(path) == looked.get(path) for path in reads)
+    return Success(Draft(plan, run, read.documents, unseen(look, prepared), still=still))
 
 
 def _waiting(eyes: Eyes, reads: Sequence[str]) -> int:

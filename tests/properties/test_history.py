@@ -36,7 +36,7 @@ from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.record.rows import unpacked
 from rag_mcp.adapters.settings import Settings
 from rag_mcp.adapters.wiring import Parts
-from rag_mcp.effects import apply, embed
+from rag_mcp.effects import apply, embed, shelf
 from rag_mcp.effects.snapshots import regroup_fault
 from rag_mcp.index import ALL, Index
 from rag_mcp.pure import tail
@@ -617,13 +617,15 @@ class History(RuleBasedStateMachine):
 
 @pytest.fixture(autouse=True)
 def small_steps() -> Iterator[None]:
-    """Batches and segments of a few texts, so that a plug can be pulled between them; tails of a few vectors.
+    """Batches and segments of a few texts, so that a plug can be pulled between them; tails of a few
+    vectors; few documents wait in memory.
 
     Nobody asks for the proof that an embedder is the one of the store: it embeds a stored text again, and is counted.
     """
     unproved = mock.patch.object(apply, "_proof", lambda *_: Success(None))
     tails = mock.patch.multiple(tail, CAME_AT_MOST=3, WENT_AT_MOST=2)
-    with mock.patch.object(apply, "SEGMENT_TEXTS", 3), mock.patch.object(embed, "BATCH", 2), unproved, tails:
+    few = mock.patch.object(shelf, "NEAR", 100)
+    with mock.patch.object(apply, "SEGMENT_TEXTS", 3), mock.patch.object(embed, "BATCH", 2), unproved, tails, few:
         yield
 
 
