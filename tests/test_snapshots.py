@@ -210,6 +210,7 @@ def age(store: Path, version: int) -> None:
         db.execute("drop index rows_retired")
         for table in ("rows", "files"):
             db.execute(f"alter table {table} drop column lifecycle")
+        db.execute("alter table pointer drop column tail")
         db.execute(f"pragma user_version = {version}")
 
 

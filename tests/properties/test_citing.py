@@ -1,5 +1,7 @@
 """Laws of citations: what was quoted is found where it stands, and nothing is found where it does not stand."""
 
+import re
+
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
@@ -76,7 +78,8 @@ def test_a_passage_that_was_pushed_down_is_found_again_on_its_new_lines(passage,
     cited = judged(Lines("a.md", first, last), moved, content_hash(quote), quote, ())
     assert cited.verdict in (Verdict.HOLDS, Verdict.MOVED)
     assert quote in lines_of(moved, cited.now.first, cited.now.last)
-    if quote not in before and moved.count(quote) == 1 and not before.endswith("\r"):
+    once = len(re.findall(f"(?={re.escape(quote)})", moved)) == 1  # one that overlaps itself counts as two
+    if once and not before.endswith("\r"):
         assert (cited.now.first, cited.now.last) == (first + down, last + down)
 
 

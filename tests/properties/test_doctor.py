@@ -43,7 +43,7 @@ HEALTHY = Health(
     model=Model("mini", (ModelFile("/m.onnx", "aa", "aa"),)),
     store=Store("/my store", State.WHOLE, size=1000),
     contents=Contents(3, "2031-01-01", "/notes", "mini", 2, 9, 9),
-    index=IndexHealth(9, 10),
+    index=IndexHealth(9, 10, beside=1),
     canary=Canary("mini"),
     corpus=CorpusSeen("/notes"),
     clients=(ClientFile("Cursor", "/home/.cursor/mcp.json", (SERVER,)),),

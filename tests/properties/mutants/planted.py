@@ -25,6 +25,8 @@ MARKINGS = "tests/properties/test_markings.py"
 LIFECYCLE = "tests/test_lifecycle.py"
 UNCHANGED = "tests/test_unchanged.py"
 DOCTOR = "tests/properties/test_doctor.py"
+TAILS = "tests/properties/test_tail.py"
+TAIL = "tests/test_tail.py"
 
 
 @frozen
@@ -203,16 +205,86 @@ FAULTS = (
     Fault(
         "a doubted index cloned",
         "effects/apply.py",
-        "base = pointer.folder if pointer and plan.rebuild is None and built_of_these else None",
-        "base = pointer.folder if pointer and built_of_these else None",
+        "base = pointer if plan.rebuild is None and built_of_these else None",
+        "base = pointer if built_of_these else None",
         (HISTORY,),
     ),
     Fault(
         "an index cloned though lost vectors were made again",
         "effects/apply.py",
-        "base = pointer.folder if pointer and plan.rebuild is None and built_of_these else None",
-        "base = pointer.folder if pointer and plan.rebuild is None else None",
+        "base = pointer if plan.rebuild is None and built_of_these else None",
+        "base = pointer if plan.rebuild is None else None",
         (HISTORY,),
+    ),
+    Fault(
+        "what came before the last change left out of the tail",
+        "pure/tail.py",
+        "Tail((self.came | (came - self.went)) - went,",
+        "Tail((came - self.went) - went,",
+        (TAILS, HISTORY),
+    ),
+    Fault(
+        "what went and came back left out of an index that holds it",
+        "pure/tail.py",
+        "(self.went - came) | (went - self.came))",
+        "self.went | (went - self.came))",
+        (TAILS, HISTORY),
+    ),
+    Fault(
+        "what went before it was indexed taken out of the index",
+        "pure/tail.py",
+        "(self.went - came) | (went - self.came))",
+        "(self.went - came) | went)",
+        (TAILS, HISTORY),
+    ),
+    Fault(
+        "what went found by the index",
+        "pure/tail.py",
+        "there = [pair for pair in found if pair[0] not in tail.went]",
+        "there = list(found)",
+        (TAILS,),
+    ),
+    Fault(
+        "an index that is crowded only once the tail is in it",
+        "pure/tail.py",
+        "return Course.ANEW if crowded(slots + len(tail.came), vectors) else Course.CLONE",
+        "return Course.CLONE",
+        (TAILS,),
+    ),
+    Fault(
+        "an index kept that the next run would make anew",
+        "pure/tail.py",
+        "    if crowded(slots, vectors):\n        return Course.ANEW\n",
+        "",
+        (TAILS,),
+    ),
+    Fault(
+        "an index asked for no more than are wanted, though some of it went",
+        "effects/retrieve.py",
+        "found = opened.query(vector, n + len(tail.went))",
+        "found = opened.query(vector, n)",
+        (TAIL,),
+    ),
+    Fault(
+        "a tail that is not scanned",
+        "effects/retrieve.py",
+        "if tail.came else []",
+        "if tail.went else []",
+        (TAIL, HISTORY),
+    ),
+    Fault(
+        "the tail of an earlier commit kept",
+        "effects/desk.py",
+        "self.token, self.refused, self.proven, self.tail = token, None, False, None",
+        "self.token, self.refused, self.proven = token, None, False",
+        (TAIL,),
+    ),
+    Fault(
+        "a generation that no commit names any more kept open",
+        "effects/desk.py",
+        "            if self.generation != named:\n",
+        "            if self.generation != named and not self.opened:\n",
+        (TAIL,),
     ),
     Fault(
         "edit, crash, go on: the manifest committed before the rows",
