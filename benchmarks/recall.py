@@ -1,7 +1,7 @@
 """What the index finds of what an exact scan finds: `python -m benchmarks.recall STORE`. Prints JSON.
 
-recall   at 10, when the index is asked for as many as the library asks for, and for ten; over 200 stored vectors as
-         questions, each with noise of a third of its length: a question is near a passage, and is none
+recall   at 10, of the index and what is scanned beside it, when asked for as many as the library asks for, and for ten;
+         over 200 stored vectors as questions, each with noise of a third of its length: near a passage, and none
 ask      milliseconds of one question to the index, median;   scan   the same of the exact scan
 """
 
@@ -9,6 +9,7 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from statistics import mean, median
@@ -17,6 +18,7 @@ from rag_mcp.adapters.record.reader import SqliteReader
 from rag_mcp.adapters.stores.chroma import ChromaIndex
 from rag_mcp.adapters.stores.exact import ExactScan
 from rag_mcp.adapters.stores.private_copies import PrivateCopies
+from rag_mcp.pure.tail import nearest
 from rag_mcp.pure.view import EVERYTHING
 
 K = 10
@@ -32,9 +34,11 @@ def main(store: str) -> None:
 
     with SqliteReader(Path(store)).snapshot() as snapshot:
         pointer = snapshot.pointer()
-        assert pointer and pointer.folder and pointer.evidence
+        assert pointer and pointer.indexed.folder and pointer.indexed.evidence
         stored = list(snapshot.vectors(Random(5).sample(snapshot.passing_rids(EVERYTHING), ASKED)))
         exact = ExactScan(snapshot.vectors(None))
+        tail = pointer.indexed.tail
+        beside = ExactScan(snapshot.vectors(sorted(tail.came)))
     noise = np.random.default_rng(5)
     questions = []
     for _, vector in stored:
@@ -44,18 +48,22 @@ def main(store: str) -> None:
         questions.append((asked / np.linalg.norm(asked)).astype("<f4").tobytes())
     copies = PrivateCopies(Path(tempfile.mkdtemp()))
     index = ChromaIndex(str(Path(store, "index")), pointer.embedder.dim, copies)
-    opened = index.open(pointer.folder, pointer.evidence).unwrap()
+    opened = index.open(pointer.indexed.folder, pointer.indexed.evidence).unwrap()
+
+    def ask(question: bytes, n: int) -> Sequence[tuple[str, float]]:
+        return nearest(opened.query(question, n + len(tail.went)), beside.query(question, n), tail, n)
+
     shares, tens, asks, scans = [], [], [], []
     for question in questions:
         began = time.perf_counter()
-        found = opened.query(question, DEPTH)
+        found = ask(question, DEPTH)
         between = time.perf_counter()
         best = exact.query(question, K)
         scans.append(time.perf_counter() - between)
         asks.append(between - began)
         wanted = {rid for rid, _ in best}
         shares.append(len(wanted & {rid for rid, _ in found}) / K)
-        tens.append(len(wanted & {rid for rid, _ in opened.query(question, K)}) / K)
+        tens.append(len(wanted & {rid for rid, _ in ask(question, K)}) / K)
     opened.close()
     index.close()
     print(
