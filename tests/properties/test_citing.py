@@ -70,6 +70,7 @@ def test_a_passage_that_stands_where_it_was_cited_holds(passage):
     assert cited.text == lines_of(text, first, last)
 
 
+@example(("a\na\n", "a\na", 1, 2), "a\n")
 @given(passages(), texts)
 def test_a_passage_that_was_pushed_down_is_found_again_on_its_new_lines(passage, before):
     text, quote, first, last = passage
