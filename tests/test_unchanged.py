@@ -31,9 +31,8 @@ PLANNING = "rag_mcp.effects.ingest"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A store that was ingested, and looked at once more by a run without work."""
+    """A store that was ingested, with the note of it."""
     write_corpus(tmp_path / "notes", pages=4, sections=2)
-    rag(tmp_path, *INGEST)
     rag(tmp_path, *INGEST)
     return tmp_path
 
@@ -72,12 +71,18 @@ def test_a_run_without_work_is_told_again_and_opens_neither_record_nor_index(tmp
     write_corpus(tmp_path / "notes", pages=4, sections=2)
     assert run(tmp_path)[1]
     before = bytes_of(tmp_path / "s")
-    planned, by_plan = run(tmp_path)
-    told, again = run(tmp_path)
-    assert (by_plan, again) == (True, False)
+    told, by_plan = run(tmp_path)
+    forget(tmp_path)
+    planned, again = run(tmp_path)
+    assert (by_plan, again) == (False, True), "a run that had work plans for the next one"
     assert told == planned
     assert json.loads(told)["files_unchanged"] == 4
     assert bytes_of(tmp_path / "s") == before
+
+
+def forget(home: Path) -> None:
+    """Lose the note."""
+    shutil.rmtree(home / ".cache" / "rag-mcp" / "unchanged")
 
 
 def same_size_and_time(home: Path) -> None:
@@ -133,12 +138,19 @@ CHANGES: dict[str, tuple[Callable[[Path], object], Callable[[dict[str, object]],
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_whatever_changed_is_planned(home: Path, name: str) -> None:
+def test_whatever_changed_is_planned_and_then_told_as_it_would_be_planned(home: Path, name: str) -> None:
     change, seen = CHANGES[name]
     change(home)
-    said, planned = run(home, code=4 if name == "a link" else 0)
+    code = 4 if name == "a link" else 0
+    said, planned = run(home, code=code)
     assert planned
     assert seen(json.loads(said))
+    if name == "a link":  # a run without work that wrote down what it could not have leaves no note
+        assert run(home, code=code)[1]
+    told, planned = run(home, code=code)
+    assert not planned
+    forget(home)
+    assert run(home, code=code) == (told, True)
 
 
 def test_what_was_asked_otherwise_is_planned(home: Path) -> None:

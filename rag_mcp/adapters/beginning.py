@@ -5,6 +5,7 @@ In that order: an edit that comes after the question what the corpus is at is in
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -16,6 +17,9 @@ from rag_mcp.adapters.settings import Settings
 from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.shown import Shown
 from rag_mcp.pure.values import Listing
+
+if TYPE_CHECKING:  # what is told again is not made again
+    from rag_mcp.pure.summary import Report
 
 
 @frozen(repr=False)
@@ -45,7 +49,7 @@ def unasked() -> None:
     """Nobody waits for the lock."""
 
 
-def nothing(seen: Seen) -> None:
+def nothing(seen: Seen, report: "Report") -> None:
     """Makes nothing of it."""
 
 
@@ -53,13 +57,14 @@ def nothing(seen: Seen) -> None:
 class Start(Shown):
     """What a run goes on with where it has begun already: the lock, which it holds, and what it saw.
 
-    `locked` is told once the run has its lock; `rested`, while it is held, what a run saw that finds nothing to do.
+    While the lock is held, `locked` is told before a store is asked anything that `rested` rests on; and `rested`, what
+    a run saw that finds nothing to do, and what it says: this one, or the next one, where this one had work.
     """
 
     lock: WriterLock | None = None
     seen: Seen | None = None
     locked: Callable[[], None] = unasked
-    rested: Callable[[Seen], None] = nothing
+    rested: "Callable[[Seen, Report], None]" = nothing
 
 
 AFRESH = Start()

@@ -45,10 +45,9 @@ def ingest(options: Options, note: "Note | None") -> int:
         warn(index)
         order = ordered(full=options["full"], allow_prune=allow)
         report = ingested(index, order, clean=options["clean"], start=note.start if note else AFRESH)
-    said = report_text(report, options)
     if note:
-        note.keep(said, report.exit_code)
-    click.echo(said)
+        note.keep(lambda rest: report_text(rest, options))
+    click.echo(report_text(report, options))
     return report.exit_code
 
 

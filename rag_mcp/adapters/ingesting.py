@@ -5,13 +5,14 @@ look at the corpus's folder -> lock -> record (a damaged one is set aside, once)
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from rag_mcp.adapters import wiring
-from rag_mcp.adapters.beginning import AFRESH, Seen, Start, seen
+from rag_mcp.adapters.beginning import AFRESH, Seen, Start, nothing, seen
 from rag_mcp.adapters.corpus_files import CorpusFolder
 from rag_mcp.adapters.exchange import mend_missing
 from rag_mcp.adapters.lock import held
@@ -22,7 +23,7 @@ from rag_mcp.effects.boundary import Refused, store_faults, value
 from rag_mcp.effects.embed import embedded_query
 from rag_mcp.effects.ingest import Draft, Eyes, Order, carry_out, draft, same_world
 from rag_mcp.effects.ports import EmbedderFault, Parallel, Unsure
-from rag_mcp.effects.record import Known, RecordDamaged
+from rag_mcp.effects.record import Known, RecordDamaged, RecordUnavailable
 from rag_mcp.pure import errors
 from rag_mcp.pure.identity import Choices
 from rag_mcp.pure.paths import ill_placed
@@ -30,6 +31,9 @@ from rag_mcp.pure.plans import Plan
 from rag_mcp.pure.pruning import Limits
 from rag_mcp.pure.revisions import Revision
 from rag_mcp.pure.summary import Report
+
+if TYPE_CHECKING:
+    from rag_mcp.adapters.record.writer import SqliteRecord
 
 Announce = Callable[[], None]
 Busy = Callable[[int], None]
@@ -58,19 +62,6 @@ def ingested(
     session: Session, order: Order, *, clean: bool = False, saved: Plan | None = None, start: Start = AFRESH
 ) -> Report:
     """Plan and apply; with `saved` only if that is the plan. `clean` removes the store first. Raises Refused."""
-    report = _ingested(session, order, start, clean=clean, saved=saved)
-    warnings = _placing(session)
-    return evolve(report, warnings=(*warnings, *report.warnings)) if warnings else report
-
-
-def _placing(session: Session) -> tuple[str, ...]:
-    """What to say of where the store lies."""
-    folder, corpus = os.path.realpath(session.store), session.parts.corpus
-    inside = corpus is not None and lies_inside(session.store, Path(corpus.root))
-    return tuple(f"the store {session.store}: {what}" for what, _ in ill_placed(folder, inside_corpus=inside))
-
-
-def _ingested(session: Session, order: Order, start: Start, *, clean: bool, saved: Plan | None) -> Report:
     parts = session.parts
     lock = start.lock or parts.lock()
     with store_faults(str(session.store)), held(lock):
@@ -93,6 +84,13 @@ def _ingested(session: Session, order: Order, start: Start, *, clean: bool, save
             return _write(session, order, start, lock.announce, saved, own)
 
 
+def _placing(session: Session) -> tuple[str, ...]:
+    """What to say of where the store lies."""
+    folder, corpus = os.path.realpath(session.store), session.parts.corpus
+    inside = corpus is not None and lies_inside(session.store, Path(corpus.root))
+    return tuple(f"the store {session.store}: {what}" for what, _ in ill_placed(folder, inside_corpus=inside))
+
+
 def repaired(parts: wiring.Parts) -> bool:
     """Rebuild index and keywords from the record; False when an ingest must follow. Raises Refused."""
     from rag_mcp.effects.verify import repair
@@ -113,8 +111,7 @@ def repaired(parts: wiring.Parts) -> bool:
 def _write(
     session: Session, order: Order, start: Start, announce: Announce, saved: Plan | None, own: Choices | None
 ) -> Report:
-    record = session.parts.writer()
-    try:
+    with closing(session.parts.writer()) as record:
         session.follow(record.pointer())
         _confirm_embedder(session.parts)
         found = start.seen or seen(_corpus(session.parts))
@@ -124,12 +121,39 @@ def _write(
             value(same_world(saved, drafted.plan))
         if not drafted.plan.quiet:
             announce()
-        report = value(carry_out(session.parts.hands(record), drafted))
-    finally:
-        record.close()
-    if drafted.plan.quiet and drafted.still and wiring.steady(session.parts.embedder):
-        start.rested(found)
+        report = _carried_out(session, record, drafted)
+    if drafted.plan.quiet:
+        _rest(session, start, found, drafted, report)
+    elif start.rested is not nothing:
+        _look_ahead(session, order, start, found)
     return report
+
+
+def _look_ahead(session: Session, order: Order, start: Start, found: Seen) -> None:
+    """What the next run would say, if it saw the same: planned now, so that it need not plan.
+
+    This run is done, so what goes wrong here is for the next one to say.
+    """
+    start.locked()
+    try:
+        with closing(session.parts.writer()) as record:
+            drafted = _draft(session.parts, found, record, evolve(order, full=False))
+            if not drafted.plan.quiet:
+                return
+            report = _carried_out(session, record, drafted)
+    except (Refused, RecordDamaged, RecordUnavailable, OSError):
+        return
+    _rest(session, start, found, drafted, report)
+
+
+def _carried_out(session: Session, record: "SqliteRecord", drafted: Draft) -> Report:
+    report = value(carry_out(session.parts.hands(record), drafted))
+    return evolve(report, warnings=(*_placing(session), *report.warnings))
+
+
+def _rest(session: Session, start: Start, found: Seen, drafted: Draft, report: Report) -> None:
+    if drafted.still and wiring.steady(session.parts.embedder):
+        start.rested(found, report)
 
 
 def _getting_ready(parts: wiring.Parts, announce: Announce) -> Busy:

@@ -61,10 +61,9 @@ def _ingested(options: Options, corpus: str, kept: Note | None) -> tuple[str, in
         order = ordered(full=options["full"], allow_prune=allowance(options["allow_prune"]))
         report = ingested(index, order, clean=options["clean"], start=kept.start if kept else AFRESH)
         away = f"; {index.warning}" if index.warning else ""
-    said = render.report_line(report) + away
     if kept:
-        kept.keep(said, report.exit_code)
-    return said, report.exit_code
+        kept.keep(lambda rest: render.report_line(rest) + away)
+    return render.report_line(report) + away, report.exit_code
 
 
 def usual_log(store: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What a run said that found nothing to do: said again, while all that it followed from is as it was.
+"""What a run says that finds nothing to do: said again, while all that it followed from is as it was.
 
     the program     its version, and the size and time of each of its files
     what was asked  the verb and its options, the working folder, the variables that are read
@@ -12,21 +12,24 @@ the store, which a run without work does not touch: it lies in the user's cache,
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from attrs import define
 from returns.result import Failure, Success
 
 import rag_mcp
-from rag_mcp.adapters.beginning import Seen, Start, corpus_folder, seen
+from rag_mcp.adapters.beginning import Seen, Start, corpus_folder, nothing, seen
 from rag_mcp.adapters.lock import WriterLock
 from rag_mcp.adapters.record.place import FILE_NAME, has_log
 from rag_mcp.adapters.settings import Settings, cache_folder, named, resolve
 from rag_mcp.pure.shown import Shown
+
+if TYPE_CHECKING:
+    from rag_mcp.pure.summary import Report
 
 WORK = ("plan_only", "full", "clean")
 """Options of runs that are never told again."""
@@ -45,6 +48,7 @@ class Note(Shown):
     found: Seen | None = None
     store: object = None
     cause: str | None = None
+    rest: "Report | None" = None
 
     def told(self) -> tuple[str, int] | None:
         """What the last run said, and its exit code, where this one would say the same; None where one must plan."""
@@ -72,12 +76,13 @@ class Note(Shown):
     @property
     def start(self) -> Start:
         """How the run goes on that must be planned."""
-        return Start(self.lock, self.found, self._stamp, self._rested)
+        return Start(self.lock, self.found, self._stamp, self._rested if self.again else nothing)
 
-    def keep(self, said: str, code: int) -> None:
-        """Keep what the run said, if it had no work."""
-        if self.cause is None:
+    def keep(self, say: "Callable[[Report], str]") -> None:
+        """Keep what is said by a run without work, if this one had none, or left none."""
+        if self.cause is None or self.rest is None:
             return
+        said, code = say(self.rest), self.rest.exit_code
         draft = self.file.with_name(f"{self.file.name}.{os.getpid()}")
         with suppress(OSError):
             self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -87,8 +92,8 @@ class Note(Shown):
             finally:
                 draft.unlink(missing_ok=True)
 
-    def _rested(self, found: Seen) -> None:
-        self.cause = self._cause(found) if self.again else None
+    def _rested(self, found: Seen, report: "Report") -> None:
+        self.cause, self.rest = self._cause(found), report
 
     def _cause(self, found: Seen) -> str | None:
         """A hash of all that the outcome follows from; None where some of it cannot be told, or changed meanwhile."""
