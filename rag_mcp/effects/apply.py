@@ -8,7 +8,7 @@
 5 sweep      folders that nothing names are removed             a kill: the next run sweeps
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 from returns.result import Failure, Result, Success
@@ -128,14 +128,12 @@ def _weight(record: Record, plan: Plan, documents: Mapping[str, Document]) -> tu
     return sum(sizes), len(sizes)
 
 
-def _texts(record: Record, segment: Sequence[FilePlan], documents: Mapping[str, Document]) -> list[Text]:
+def _texts(record: Record, segment: Sequence[FilePlan], documents: Mapping[str, Document]) -> Iterator[Text]:
     from rag_mcp.pure.chunking import embedded_text
 
-    return [
-        Text(chunk.key, file.path, embedded_text(chunk, own_date(file.path)), _size(chunk))
-        for file in segment
-        for chunk in _fresh(record, file, documents)
-    ]
+    for file in segment:
+        for chunk in _fresh(record, file, documents):
+            yield Text(chunk.key, file.path, embedded_text(chunk, own_date(file.path)), _size(chunk))
 
 
 def _fresh(record: Record, file: FilePlan, documents: Mapping[str, Document]) -> Iterable[Chunk]:

@@ -3,8 +3,9 @@
 A batch costs what its longest text costs, so texts are sorted by length inside a window that spans files.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 
 from attrs import frozen
 from returns.result import Failure, Result, Success
@@ -33,29 +34,30 @@ class Text(Shown):
 
 
 def embed_texts(
-    record: Record, embedder: Embedder, texts: Sequence[Text], checkpoint: Checkpoint, advance: Callable[[int], None]
+    record: Record, embedder: Embedder, texts: Iterable[Text], checkpoint: Checkpoint, advance: Callable[[int], None]
 ) -> Result[int, EmbedderFailed]:
-    """Embed and cache all texts; their number. On failure what was cached before stays, and is sound.
+    """Embed and cache texts, taken as they are needed; their number. On failure what was cached stays, and is sound.
 
     `advance` is told the size of each batch that is safe. Batches are checked and cached in their
     order, while an embedder that can embeds the next ones.
     """
-    at_once = embedder.at_once if isinstance(embedder, Parallel) else 0
+    embedded, at_once = 0, embedder.at_once if isinstance(embedder, Parallel) else 0
     for batch, made in in_turn(batches(texts), partial(_vectors, embedder), at_once):
         match made:
             case Success(vectors):
                 record.cache(embedder.identity, vectors)
             case Failure(failed):
                 return Failure(failed)
+        embedded += len(batch)
         advance(sum(text.size for text in batch))
         checkpoint("cached")
-    return Success(len(texts))
+    return Success(embedded)
 
 
-def batches(texts: Sequence[Text]) -> Iterator[Sequence[Text]]:
+def batches(texts: Iterable[Text]) -> Iterator[Sequence[Text]]:
     """Batches of texts of like length, longest first inside each window."""
-    for start in range(0, len(texts), WINDOW):
-        window = sorted(texts[start : start + WINDOW], key=lambda text: -text.size)
+    coming = iter(texts)
+    while window := sorted(islice(coming, WINDOW), key=lambda text: -text.size):
         for first in range(0, len(window), BATCH):
             yield window[first : first + BATCH]
 
