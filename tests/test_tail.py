@@ -13,10 +13,14 @@ from storecheck import BY_INDEX, contents, edit_corpus, ingest, parts, write_cor
 from rag_mcp import Index, doctor
 from rag_mcp.adapters import wiring
 from rag_mcp.adapters.embedders.hashing import HashEmbedder
+from rag_mcp.adapters.record import pointers
 from rag_mcp.adapters.settings import Settings
+from rag_mcp.adapters.stores.chroma import OpenGeneration
 from rag_mcp.doctor import Severity
+from rag_mcp.effects.ports import IndexBroken
 from rag_mcp.pure import tail
 from rag_mcp.pure.stages import SearchPolicy
+from rag_mcp.pure.tail import Tail
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +48,28 @@ def note(home: Path, text: str) -> None:
 def told(home: Path) -> tuple[str, set[str], set[str]]:
     with closing(sqlite3.connect(home / "store" / "record.sqlite3")) as db:
         folder, stored = db.execute("select folder, tail from pointer").fetchone()
-    came, went = json.loads(stored)
+    came, went, _ = json.loads(stored)
     return folder, set(came), set(went)
 
 
-def tell(home: Path, came: set[str], went: set[str]) -> None:
+def tell(home: Path, stored: str | int) -> None:
     with closing(sqlite3.connect(home / "store" / "record.sqlite3", isolation_level=None)) as db:
-        db.execute("update pointer set tail = ?", [json.dumps([sorted(came), sorted(went)])])
+        db.execute("update pointer set tail = ?", [stored])
+
+
+def put_back(home: Path, kept: Path) -> None:
+    shutil.rmtree(home / "store")
+    shutil.copytree(kept, home / "store")
 
 
 def index_bytes(home: Path) -> dict[str, bytes]:
     """Every file of the index but the databases, into which each reader leaves a row."""
     files = (path for path in sorted((home / "store" / "index").rglob("*")) if path.is_file())
     return {str(path): path.read_bytes() for path in files if path.name != "chroma.sqlite3"}
+
+
+def examined(home: Path) -> doctor.Examination:
+    return doctor.examine(home / "notes", store=home / "store", environ={"HOME": str(home)})
 
 
 def fresh(home: Path) -> dict[str, Any]:
@@ -156,8 +169,11 @@ def test_a_tail_that_lies_is_found_and_mended(home: Path) -> None:
     note(home, "the binnacle glows")
     run(home)
     _, came, _ = told(home)
-    for lie in ((set(), set()), (came, came), (came | {"ab" * 16}, set()), (came, {"ab" * 16})):
-        tell(home, *lie)
+    here = frozenset(came)
+    for lie in (Tail(), Tail(here, here), Tail(here | {"ab" * 16}), Tail(here, frozenset({"ab" * 16}))):
+        with closing(sqlite3.connect(home / "store" / "record.sqlite3")) as db:
+            (token,) = db.execute("select token from pointer").fetchone()
+        tell(home, pointers._tail_value(lie, token))
         with Index(parts(home / "notes", home / "store")) as index:
             assert not index.verify().ok, lie
             index.repair()
@@ -166,11 +182,72 @@ def test_a_tail_that_lies_is_found_and_mended(home: Path) -> None:
         assert contents(home / "store", home / "notes") == fresh(home)
 
 
+GARBAGE = (
+    "",
+    "garbage",
+    "null",
+    "5",
+    "[]",
+    "[[],[]]",
+    '[[],[],""]',
+    '[["zz"],[],"x"]',
+    '[[1],[null],"x"]',
+    '{"a":1}',
+    7,
+)
+
+
+@pytest.mark.parametrize("stored", [*GARBAGE, '[[["a"]],[],"x"]', "another commit's"])
+def test_a_tail_that_is_not_what_was_written_is_searched_without_and_made_anew_by_the_next_run(
+    home: Path, stored: str | int
+) -> None:
+    with closing(sqlite3.connect(home / "store" / "record.sqlite3")) as db:
+        (before,) = db.execute("select tail from pointer").fetchone()
+    note(home, "the binnacle glows")
+    run(home)
+    tell(home, before if stored == "another commit's" else stored)
+    with Index(parts(home / "notes", home / "store"), BY_INDEX) as index:
+        assert best(index, "the binnacle glows")[0] == "note.md"
+        assert not index.plan().quiet
+        assert not index.verify().ok
+    (of_index,) = (f for f in examined(home).findings if f.where == "vector index")
+    assert of_index.severity == Severity.WARNING
+    assert run(home).rebuilt
+    assert contents(home / "store", home / "notes") == fresh(home)
+
+
+def test_a_reader_of_a_store_that_was_put_back_does_not_ask_the_index_of_another_history(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two indexes of one base, with as many changes, have equal names, numbers and sizes."""
+    monkeypatch.setattr(tail, "CAME_AT_MOST", 0)
+    shutil.copytree(home / "store", home / "kept")
+    with Index(parts(home / "notes", home / "store"), BY_INDEX) as index:
+        for said in ("the binnacle glows", "the capstan turns"):
+            note(home, said)
+            run(home)
+            assert best(index, said) == ("note.md", None)
+            put_back(home, home / "kept")
+
+
+def test_an_index_that_broke_is_opened_again_for_the_next_commit(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise IndexBroken("it fell over")
+
+    with Index(parts(home / "notes", home / "store"), BY_INDEX) as index:
+        with monkeypatch.context() as patch:
+            patch.setattr(OpenGeneration, "query", broken)
+            assert best(index, "pump")[1] == "it fell over"
+        assert best(index, "pump")[1] == "it fell over", "it is not opened again for each question"
+        note(home, "the binnacle glows")
+        run(home)
+        assert best(index, "the binnacle glows") == ("note.md", None)
+
+
 def test_the_doctor_asks_the_index_for_what_is_in_it_and_tells_what_is_beside(home: Path) -> None:
     edit_corpus(home / "notes")
     run(home)
-    seen = doctor.examine(home / "notes", store=home / "store", environ={"HOME": str(home)})
-    (of_index,) = (f for f in seen.findings if f.where == "vector index")
+    (of_index,) = (f for f in examined(home).findings if f.where == "vector index")
     assert of_index.severity == Severity.OK
     assert f"{len(told(home)[1])} more beside it" in of_index.what
 

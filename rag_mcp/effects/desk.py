@@ -15,6 +15,11 @@ VIEWS = 8
 """Views of which a long-lived reader keeps the vectors: the classes, and some dates."""
 
 
+def generation_of(pointer: Pointer) -> tuple[str | None, str | None]:
+    """What tells a generation from any other: no two of equal evidence hold other vectors."""
+    return pointer.indexed.folder, pointer.indexed.evidence
+
+
 @define(repr=False)
 class Held(Shown):
     """What a long-lived reader keeps for one commit: an open index; of some views the rids, and scans of vectors."""
@@ -32,7 +37,7 @@ class Held(Shown):
     def turn_to(self, pointer: Pointer | None) -> None:
         """Drop what belongs to another commit; a generation stays open while commits name it."""
         token = pointer.token if pointer else None
-        named = (pointer.indexed.folder, pointer.indexed.evidence) if pointer else (None, None)
+        named = generation_of(pointer) if pointer else (None, None)
         with self.lock:
             if self.token == token:
                 return
@@ -42,6 +47,13 @@ class Held(Shown):
                 self.generation, self.opened = named, None
             self.token, self.refused, self.proven, self.tail = token, None, False, None
             self.passing, self.scans = {}, {}
+
+    def broke(self, opened: OpenIndex, why: str) -> None:
+        """Let go of an index that failed; it is opened again for the next commit."""
+        with self.lock:
+            if self.opened is opened:
+                self.opened, self.refused = None, why
+                opened.close()
 
 
 @frozen(repr=False)

@@ -97,7 +97,7 @@ def draft(
         plan = regrouped(plan, asked, belief, stored, eyes.known.repeats() if eyes.known else {})
     looked = {sighting.path: sighting.digest for sighting in look.sightings}
     still = all(read.digests.get(path) == looked.get(path) for path in reads)
-    return Success(Draft(plan, run, read.documents, unseen(look, prepared), still=still))
+    return Success(Draft(plan, run, read.documents, unseen(look, read.others), still=still))
 
 
 def _waiting(eyes: Eyes, reads: Sequence[str]) -> int:

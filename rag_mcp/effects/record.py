@@ -41,7 +41,10 @@ class RecordUnavailable(Exception):
 
 @frozen(repr=False)
 class Indexed(Shown):
-    """The generation that is asked, by folder and evidence, None without vectors; and what it lacks of the present."""
+    """The generation that is asked, by folder and evidence, and what it lacks of the present.
+
+    No folder: there are no vectors. No evidence: what it lacks cannot be told, so it is of no use.
+    """
 
     folder: str | None = None
     evidence: str | None = None

@@ -10,7 +10,7 @@ from typing import TypeVar
 from attrs import define, evolve, field
 from returns.result import Failure, Result, Success
 
-from rag_mcp.effects.desk import Desk
+from rag_mcp.effects.desk import Desk, generation_of
 from rag_mcp.effects.embed import embedded_query, proven
 from rag_mcp.effects.ports import IndexBroken, OpenIndex
 from rag_mcp.effects.record import Pointer, Snapshot
@@ -157,6 +157,7 @@ class _Search(Shown):
                 return self._indexed(opened, vector, step.n)
             except IndexBroken as broken:
                 self.degraded = str(broken)
+                self.desk.held.broke(opened, self.degraded)
         return self._exact(step.n, vector)
 
     def _indexed(self, opened: OpenIndex, vector: bytes, n: int) -> Sequence[tuple[str, float]]:
@@ -177,7 +178,7 @@ class _Search(Shown):
         if indexed.folder is None or indexed.evidence is None:
             return None
         with held.lock:
-            if held.token != self.pointer.token:
+            if held.generation != generation_of(self.pointer):  # a later commit's; one index at a time is held open
                 return None
             if held.opened is None and held.refused is None:
                 match self.desk.index.open(indexed.folder, indexed.evidence):

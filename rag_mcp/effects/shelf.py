@@ -5,6 +5,7 @@ The file has no name, so nothing of it is left behind, whatever becomes of the p
 
 import zlib
 from collections.abc import Iterator, MutableMapping
+from errno import EIO
 from typing import IO
 
 from rag_mcp.pure.values import Document
@@ -37,7 +38,11 @@ class Shelf(MutableMapping[str, Document]):
         assert self._file is not None
         at, size = kept
         self._file.seek(at)
-        document: Document = pickle.loads(zlib.decompress(self._file.read(size)))  # noqa: S301 -- its own, and nameless
+        try:
+            data = zlib.decompress(self._file.read(size))
+        except zlib.error as error:
+            raise OSError(EIO, "a temporary file does not hold what was written into it") from error
+        document: Document = pickle.loads(data)  # noqa: S301 -- its own, and nameless
         return document
 
     def __delitem__(self, path: str) -> None:

@@ -111,10 +111,10 @@ def plan_ingest(
         excluded=look.excluded,
         gaps=tuple((gap.path, gap.why) for gap in look.gaps),
         warnings=tuple(
-            f"{doc.path}: {warning}"
-            for _, doc in sorted(prepared.items())
-            if isinstance(doc, Document)
-            for warning in doc.warnings
+            f"{path}: {warning}"
+            for path in sorted(prepared)
+            if isinstance(document := prepared[path], Document)
+            for warning in document.warnings
         ),
         rebuild=index_doubt(belief, run),
         switches_embedder=switches_embedder(belief, run),
@@ -145,7 +145,7 @@ def moved_files(look: Listing, settled: Settled, prepared: Mapping[str, Prepared
     for entry in sorted(absent, key=lambda e: e.path, reverse=True):
         homeless.setdefault(entry.digest, []).append(entry.path)
     moves = {}
-    for sighting in look.sightings:
+    for sighting in look.sightings if homeless else ():
         came, read = settled.doubts[sighting.path] in ARRIVED, prepared.get(sighting.path)
         if came and isinstance(read, Document) and homeless.get(read.digest):
             moves[sighting.path] = homeless[read.digest].pop()

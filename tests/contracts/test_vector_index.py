@@ -632,7 +632,7 @@ class Panic(BaseException):
     """What native code raises when it gives up is no Exception."""
 
 
-@pytest.mark.parametrize("call", ["__init__", "add", "delete", "number", "flush", "close"])
+@pytest.mark.parametrize("call", ["__init__", "add", "delete", "sign", "flush", "close"])
 def test_whatever_chroma_raises_is_a_sentence_and_leaves_the_tree_as_it_was(
     index: ChromaIndex, tree: Path, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

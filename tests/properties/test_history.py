@@ -502,7 +502,7 @@ class History(RuleBasedStateMachine):
         if pointer and pointer[0]:
             index = FolderIndex(self.store / "index")
             assert index.evidence(pointer[0]) == pointer[1]
-            came, went = (set(part) for part in json.loads(pointer[2]))
+            came, went = (set(part) for part in json.loads(pointer[2])[:2])
             content = index.content(pointer[0])
             assert came <= set(names) and not went & set(names)
             assert content.keys() == set(names) - came | went, "the generation and its tail are not what rows name"

@@ -1,5 +1,6 @@
 """The pointer, the one line of the record that says what is current: read before anything else is loaded."""
 
+import hashlib
 import json
 import sqlite3
 from contextlib import closing
@@ -8,8 +9,8 @@ from typing import Any
 
 from attrs import asdict
 
-from rag_mcp.adapters.record.schema import connect_reader, translated
-from rag_mcp.effects.record import Indexed, Pointer
+from rag_mcp.adapters.record.schema import NO_TAIL, connect_reader, translated
+from rag_mcp.effects.record import Indexed, Pointer, RecordDamaged
 from rag_mcp.pure.identity import EmbedderIdentity
 from rag_mcp.pure.tail import Tail
 
@@ -28,20 +29,33 @@ def read_pointer(connection: sqlite3.Connection) -> Pointer | None:
     if row is None:
         return None
     generation, token, root, embedder, folder, evidence, tail, vectors, finished = row
-    identity = EmbedderIdentity(**json.loads(embedder))
-    indexed = Indexed(folder, evidence, _read_tail(tail))
+    try:
+        identity = EmbedderIdentity(**json.loads(embedder))
+    except (ValueError, TypeError) as error:
+        raise RecordDamaged("the embedder that it names cannot be read") from error
+    indexed = Indexed(folder, evidence, Tail())
+    if tail != NO_TAIL:
+        told = _read_tail(tail, token)
+        indexed = Indexed(folder, evidence, told) if told else Indexed(folder)  # doubted, and made anew by the next run
     return Pointer(generation, token, root, identity, indexed, vectors, finished)
 
 
-def _read_tail(stored: str | None) -> Tail:
-    if stored is None:
-        return Tail()
-    came, went = json.loads(stored)
-    return Tail(frozenset(came), frozenset(went))
+def _read_tail(stored: str, token: str) -> Tail | None:
+    """The tail; None where it is not the one that was written with this token."""
+    try:
+        came, went, mark = json.loads(stored)
+        tail = Tail(frozenset(came), frozenset(went))
+        return tail if mark == _mark(tail, token) else None
+    except (ValueError, TypeError):
+        return None
 
 
-def _tail_value(tail: Tail) -> str:
-    return json.dumps([sorted(tail.came), sorted(tail.went)], separators=(",", ":"))
+def _tail_value(tail: Tail, token: str) -> str:
+    return json.dumps([sorted(tail.came), sorted(tail.went), _mark(tail, token)], separators=(",", ":"))
+
+
+def _mark(tail: Tail, token: str) -> str:
+    return hashlib.sha256(repr((token, sorted(tail.came), sorted(tail.went))).encode()).hexdigest()[:32]
 
 
 def pointer_values(pointer: Pointer) -> tuple[Any, ...]:
@@ -56,5 +70,5 @@ def pointer_values(pointer: Pointer) -> tuple[Any, ...]:
         pointer.indexed.evidence,
         pointer.vectors,
         pointer.finished,
-        _tail_value(pointer.indexed.tail),
+        _tail_value(pointer.indexed.tail, pointer.token),
     )

@@ -60,8 +60,10 @@ create temp view rows as select *, 'current' as lifecycle from main.rows;
 create temp view files as select *, 'current' as lifecycle from main.files;
 """
 """What a reader takes for the tables of a record that has no lifecycle yet."""
-TAIL = "alter table pointer add column tail text"
-WITHOUT_TAIL = "create temp view pointer as select *, null as tail from main.pointer"
+NO_TAIL = "none"
+"""What is told where an earlier version made the index."""
+TAIL = f"alter table pointer add column tail text not null default '{NO_TAIL}'"
+WITHOUT_TAIL = f"create temp view pointer as select *, '{NO_TAIL}' as tail from main.pointer"
 CHOICES = """
 create table if not exists choices(one integer primary key check (one = 1), choices text not null) strict
 """
@@ -75,7 +77,7 @@ SCHEMA = f"""
 create table pointer(
     one integer primary key check (one = 1), generation integer not null, token text not null, root text not null,
     embedder text not null, folder text, evidence text, vectors integer not null,
-    finished text not null, tail text) strict;
+    finished text not null, tail text not null) strict;
 create table files(
     path text primary key, digest text not null, size integer not null, recipe text not null, labels text not null,
     passages integer not null, mark integer not null, title text, doc_class text not null,

@@ -8,6 +8,7 @@ function, or filters by metadata: the first two would run what a foreign folder 
 """
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,9 +74,12 @@ class Collection:
         """Delete at most BATCH records; unknown ids are passed over."""
         self._engine.delete(self._id, list(ids), None, None, None, *_PLACE)
 
-    def number(self, generation: int) -> None:
-        """Write the generation's number into the metadata of the collection, which it replaces."""
-        self._engine.update_collection(self._id, None, {"generation": generation}, None)
+    def sign(self, generation: int) -> None:
+        """Write the generation's number, and what no other generation has, into the metadata of the collection.
+
+        A clone has its base's id, and two of one base, with as many changes, the same number, sizes and sequences.
+        """
+        self._engine.update_collection(self._id, None, {"generation": generation, "made": os.urandom(16).hex()}, None)
 
     def flush(self) -> None:
         """Bring the graph to the disk: as many deletions of nothing as make Chroma do it; no call does it."""

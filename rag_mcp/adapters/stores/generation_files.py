@@ -39,6 +39,7 @@ _HEADER = Struct("<i6QiI2Q")
 _FACTS = """
     select c.id, c.dimension, c.schema_str,
         (select int_value from collection_metadata where collection_id = c.id and key = 'generation'),
+        (select str_value from collection_metadata where collection_id = c.id and key = 'made'),
         max(s.id) filter (where s.scope = 'METADATA'), max(q.seq_id) filter (where s.scope = 'METADATA'),
         max(s.id) filter (where s.scope = 'VECTOR'), max(q.seq_id) filter (where s.scope = 'VECTOR')
     from collections c join segments s on s.collection = c.id left join max_seq_id q on q.segment_id = s.id
@@ -53,6 +54,7 @@ class Facts(Shown):
     dim: int | None
     schema: str
     generation: int | None
+    made: str | None
     rows_segment: str
     rows_seq: int | None
     vectors_segment: str
@@ -126,7 +128,8 @@ def evidence(folder: Path) -> str | None:
         facts = read_facts(folder)
         sizes = file_sizes(folder, facts)
         told = (facts.collection, facts.dim, facts.generation, facts.rows_seq, facts.vectors_seq, sizes)
-        return json.dumps(told, separators=(",", ":"))
+        signed = (*told, facts.made) if facts.made else told  # one of an earlier version is not
+        return json.dumps(signed, separators=(",", ":"))
     except UNREADABLE:
         return None
 

@@ -1,6 +1,6 @@
 """Builds a generation, in this order; until the rename it has a name that nobody opens.
 
-    outline of the base -> lease -> clone, check -> delete, add, number -> flush, close -> check, sync -> rename -> sync
+    outline of the base -> lease -> clone, check -> delete, add, sign -> flush, close -> check, sync -> rename -> sync
 
 Chroma writes HNSW files in place and syncs nothing, so a kill or a full disk may leave anything in the unfinished
 folder. Only what has passed the check and reached the disk gets the generation's name.
@@ -111,7 +111,7 @@ def _apply(records: Collection, number: int, delta: Delta) -> None:
         known = delta.vectors(ids)
         joined = b"".join([known[rid] for rid in ids])
         records.add(ids, np.frombuffer(joined, "<f4").reshape(len(ids), -1))
-    records.number(number)
+    records.sign(number)
 
 
 def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:

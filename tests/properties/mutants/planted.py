@@ -287,6 +287,27 @@ FAULTS = (
         (TAIL,),
     ),
     Fault(
+        "two generations that nothing tells apart",
+        "adapters/stores/chroma_client.py",
+        '"made": os.urandom(16).hex()',
+        '"made": "once"',
+        (TAIL,),
+    ),
+    Fault(
+        "a tail of another commit believed",
+        "adapters/record/pointers.py",
+        "return tail if mark == _mark(tail, token) else None",
+        "return tail",
+        (TAIL,),
+    ),
+    Fault(
+        "an index that broke kept open",
+        "effects/retrieve.py",
+        "                self.desk.held.broke(opened, self.degraded)\n",
+        "",
+        (TAIL,),
+    ),
+    Fault(
         "edit, crash, go on: the manifest committed before the rows",
         "effects/apply.py",
         "    try:\n        with hands.record.commit() as tx:\n            before = tx.rids()\n",
@@ -389,8 +410,8 @@ FAULTS = (
     Fault(
         "a run told again that could not read what it had looked at",
         "effects/ingest.py",
-        "unseen(look, prepared), still=still)",
-        "unseen(look, prepared))",
+        "unseen(look, read.others), still=still)",
+        "unseen(look, read.others))",
         (UNCHANGED,),
     ),
     Fault(
