@@ -165,6 +165,19 @@ def test_where_most_went_the_index_is_made_anew_by_the_run_that_takes_it_out(hom
     assert contents(home / "store", home / "notes") == fresh(home)
 
 
+def test_an_index_that_is_lost_while_a_run_is_under_way_is_made_anew_by_it(home: Path) -> None:
+    note(home, "the binnacle glows")
+
+    def lost(reached: str) -> None:
+        if reached == "beginning":
+            shutil.rmtree(home / "store" / "index")
+
+    ingest(home / "notes", home / "store", checkpoint=lost)
+    with Index(parts(home / "notes", home / "store")) as index:
+        assert index.plan().quiet and index.verify().ok
+    assert contents(home / "store", home / "notes") == fresh(home)
+
+
 def test_a_tail_that_lies_is_found_and_mended(home: Path) -> None:
     note(home, "the binnacle glows")
     run(home)

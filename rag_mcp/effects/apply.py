@@ -229,7 +229,7 @@ def _next_index(
     if not after:
         return Indexed()
     built: Result[str, str] = Failure("")
-    if base and base.indexed.folder:
+    if base and base.indexed.folder and hands.index.evidence(base.indexed.folder) == base.indexed.evidence:
         tail = base.indexed.tail.after(after - before, before - after)
         match course(tail, len(after), hands.index.slots(base.indexed.folder)):
             case Course.KEEP:

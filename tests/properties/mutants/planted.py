@@ -287,6 +287,13 @@ FAULTS = (
         (TAIL,),
     ),
     Fault(
+        "an index that was lost meanwhile kept",
+        "effects/apply.py",
+        " and hands.index.evidence(base.indexed.folder) == base.indexed.evidence:",
+        ":",
+        (TAIL,),
+    ),
+    Fault(
         "two generations that nothing tells apart",
         "adapters/stores/chroma_client.py",
         '"made": os.urandom(16).hex()',
