@@ -65,7 +65,7 @@ def program(cwd: Path, script: str) -> subprocess.CompletedProcess[str]:
 
 def test_ingest_then_query_by_corpus_works_with_nothing_configured(tmp_path: Path, corpus: Path) -> None:
     rag(tmp_path, "ingest", "notes", "--embedder", "hash")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "notes"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".cache", "data", "notes"]
     answer = json.loads(
         rag(tmp_path, "query", "which pump feeds valve 3", "--corpus", "notes", "--json", "-k", "2").stdout
     )
