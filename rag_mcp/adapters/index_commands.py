@@ -11,6 +11,7 @@ from rag_mcp.adapters.verbs import (
     allowance,
     echo,
     opened,
+    opened_to_write,
     print_json,
     report_text,
     show_plan,
@@ -37,7 +38,7 @@ def ingest(options: Options, note: "Note | None") -> int:
         raise click.UsageError("--out goes with --plan")
     if options["full"] and options["clean"]:
         raise click.UsageError("give --full or --clean, not both")
-    with opened(options, corpus=corpus) as index:
+    with opened_to_write(options, corpus=corpus) as index:
         if options["plan_only"]:
             if options["clean"]:
                 raise click.UsageError("--plan shows an ingest into the store as it is; --clean would remove it first")
@@ -74,7 +75,7 @@ def apply(options: Options) -> int:
                 "handoff_mirror_basename": saved.choices.labelling.mirror_basenames,
                 "chunking": saved.choices.chunking,
             }
-            with opened({**options, **named}, corpus=saved.plan.root) as index:
+            with opened_to_write({**options, **named}, corpus=saved.plan.root) as index:
                 warn(index)
                 report = index.apply(saved.plan, allow_prune=saved.allow_prune)
                 click.echo(report_text(report, options))

@@ -54,10 +54,10 @@ def _ingested(options: Options, corpus: str, kept: Note | None) -> tuple[str, in
     """What a run says that is planned, and its exit code. Raises Refused."""
     from rag_mcp.adapters.beginning import AFRESH
     from rag_mcp.adapters.ingesting import ingested, ordered
-    from rag_mcp.adapters.verbs import allowance, opened
+    from rag_mcp.adapters.verbs import allowance, opened_to_write
     from rag_mcp.pure import render
 
-    with opened({**options, "quiet": True}, corpus=corpus) as index:
+    with opened_to_write({**options, "quiet": True}, corpus=corpus) as index:
         order = ordered(full=options["full"], allow_prune=allowance(options["allow_prune"]))
         report = ingested(index, order, clean=options["clean"], start=kept.start if kept else AFRESH)
         away = f"; {index.warning}" if index.warning else ""

@@ -8,7 +8,7 @@ from typing import TypeVar
 import click
 
 from rag_mcp.adapters.cli_options import Options, corpus_of
-from rag_mcp.adapters.verbs import allowance, opened, print_json, warn
+from rag_mcp.adapters.verbs import allowance, opened_to_write, print_json, warn
 from rag_mcp.pure import exits
 from rag_mcp.pure.paths import printable
 
@@ -31,7 +31,7 @@ def watch(options: Options) -> int:
     def say(sentence: str) -> None:
         click.echo(f"rag-mcp: {sentence}", err=True)
 
-    with opened(options, corpus=corpus) as index:
+    with opened_to_write(options, corpus=corpus) as index:
         warn(index)
         if not (options["quiet"] or options["as_json"]):
             say(f"watching {printable(corpus)} for {printable(str(index.store))} (Ctrl-C ends it)")

@@ -47,6 +47,14 @@ def opened(
     )
 
 
+def opened_to_write(options: Options, *, corpus: str | None) -> Index:
+    """The same, for what may write a store of any size."""
+    from rag_mcp.adapters import heap
+
+    heap.give_back()
+    return opened(options, corpus=corpus)
+
+
 def warn(index: Index) -> None:
     """Say it when texts are about to leave this machine."""
     if index.warning:

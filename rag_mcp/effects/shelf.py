@@ -10,8 +10,8 @@ from typing import IO
 
 from rag_mcp.pure.values import Document
 
-NEAR = 64_000_000
-"""Characters of text that are kept in memory; with all that is told of them they take two to four times as much."""
+NEAR = 16_000_000
+"""Characters of text that are kept in memory; with all that is told of them they take some five times as much."""
 QUICK = 1  # of zlib's levels
 
 

@@ -162,7 +162,7 @@ class Engine:
 
     def _load(self, done: "Future[None]") -> None:
         """Search once, so that all is in memory. What is amiss is for the next call to say."""
-        from rag_mcp.adapters.server import heap
+        from rag_mcp.adapters import heap
 
         try:
             heap.give_back()

@@ -1,7 +1,8 @@
-"""Memory that goes back to the system when it is freed, so that a server stays as small as its store.
+"""Memory that goes back to the system when it is freed, so that a process stays as small as its store.
 
-glibc gives each thread a heap of its own and keeps what is freed there. A new generation is read by new threads, which
-find none of it: a server would grow to twice its size over some dozen generations. So large blocks are mapped by
+glibc gives each thread a heap of its own and keeps what is freed there. A new generation is read, or written, by new
+threads, which find none of it: a server would grow to twice its size over some dozen generations, and a first build
+of many steps by half. So large blocks are mapped by
 themselves, and unmapped when they are freed (glibc does so above a size that it raises as it goes, unless one is
 set), and small ones come from few heaps.
 """
