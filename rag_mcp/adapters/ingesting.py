@@ -122,10 +122,12 @@ def _write(
         if not drafted.plan.quiet:
             announce()
         report = _carried_out(session, record, drafted)
-    if drafted.plan.quiet:
-        _rest(session, start, found, drafted, report)
-    elif start.rested is not nothing:
+    if start.rested is nothing or not wiring.steady(session.parts.embedder):
+        return report
+    if not drafted.plan.quiet:
         _look_ahead(session, order, start, found)
+    elif drafted.still:
+        start.rested(found, report)
     return report
 
 
@@ -143,17 +145,13 @@ def _look_ahead(session: Session, order: Order, start: Start, found: Seen) -> No
             report = _carried_out(session, record, drafted)
     except (Refused, RecordDamaged, RecordUnavailable, OSError):
         return
-    _rest(session, start, found, drafted, report)
+    if drafted.still:
+        start.rested(found, report)
 
 
 def _carried_out(session: Session, record: "SqliteRecord", drafted: Draft) -> Report:
     report = value(carry_out(session.parts.hands(record), drafted))
     return evolve(report, warnings=(*_placing(session), *report.warnings))
-
-
-def _rest(session: Session, start: Start, found: Seen, drafted: Draft, report: Report) -> None:
-    if drafted.still and wiring.steady(session.parts.embedder):
-        start.rested(found, report)
 
 
 def _getting_ready(parts: wiring.Parts, announce: Announce) -> Busy:

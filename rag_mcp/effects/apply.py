@@ -2,7 +2,7 @@
 
 1 embed      every missing vector goes into the cache           a kill: vectors stay, nothing else happened
 2 begin      rows, keywords, manifest, repeats of snapshots     a kill: rolled back, it is one transaction
-3 index      a short tail: nothing; else clone or rebuild,     a kill: a folder that nobody names
+3 index      a short tail: nothing; else clone or rebuild,      a kill: a folder that nobody names
              apply the delta, flush, rename
 4 commit     the transaction names index and tail, and ends     a kill after: the segment is done
 5 sweep      folders that nothing names are removed             a kill: the next run sweeps

@@ -49,6 +49,10 @@ class Shelf(MutableMapping[str, Document]):
         """Forget a document; its place in the file is not used again."""
         del self._kept[path]
 
+    def __contains__(self, path: object) -> bool:
+        """Whether there is one, told without reading it."""
+        return path in self._kept
+
     def __iter__(self) -> Iterator[str]:
         """The paths, in the order in which they came."""
         return iter(self._kept)

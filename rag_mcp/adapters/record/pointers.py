@@ -33,15 +33,15 @@ def read_pointer(connection: sqlite3.Connection) -> Pointer | None:
         identity = EmbedderIdentity(**json.loads(embedder))
     except (ValueError, TypeError) as error:
         raise RecordDamaged("the embedder that it names cannot be read") from error
-    indexed = Indexed(folder, evidence, Tail())
-    if tail != NO_TAIL:
-        told = _read_tail(tail, token)
-        indexed = Indexed(folder, evidence, told) if told else Indexed(folder)  # doubted, and made anew by the next run
+    told = _read_tail(tail, token)
+    indexed = Indexed(folder, evidence, told) if told else Indexed(folder)  # doubted, and made anew by the next run
     return Pointer(generation, token, root, identity, indexed, vectors, finished)
 
 
 def _read_tail(stored: str, token: str) -> Tail | None:
     """The tail; None where it is not the one that was written with this token."""
+    if stored == NO_TAIL:
+        return Tail()
     try:
         came, went, mark = json.loads(stored)
         tail = Tail(frozenset(came), frozenset(went))
